@@ -74,7 +74,7 @@ def test_a_division_by_zero_in_an_example_raises(name):
 
 def test_importlib_is_not_needed_for_the_names_of_aliases():
     """An alias of an import cannot be typed, and is found without a finder."""
-    from functier._adopt.twins import alias_of_module
+    from functier._adopt.meanings import alias_of_module
 
     alias = alias_of_module("numpy.linalg")
     assert alias == "functier-numpy.linalg"

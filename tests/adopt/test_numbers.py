@@ -11,7 +11,7 @@ from adopt_support import module_of, outcome
 from test_uses import NESTINGS, body, compare
 
 import functier as ft
-from functier._adopt import complex_mathematics, twins
+from functier._adopt import complex_mathematics, meanings, twins
 from functier._adopt.calls import round_
 from functier._adopt.complex_mathematics import CMATH, FORMULAS
 from functier._core import adopted
@@ -212,15 +212,15 @@ def test_functions_of_cmath_with_two_arguments():
         ("tolist", adopted.ADOPTED.methods, "tolist", lambda x: list(2 * x)),
         (
             "ufunc of a list",
-            vars(twins.ALIASES["_functier numpy"]),
+            vars(meanings.ALIASES["_functier numpy"]),
             "sqrt",
-            twins.UFUNC_CALLERS[np.cbrt],
+            meanings.UFUNC_CALLERS[np.cbrt],
         ),
         (
             "a method of a ufunc",
-            vars(twins.ALIASES["_functier numpy"]),
+            vars(meanings.ALIASES["_functier numpy"]),
             "maximum",
-            twins.UFUNC_CALLERS[np.minimum],
+            meanings.UFUNC_CALLERS[np.minimum],
         ),
         ("cmath", complex_mathematics.FORMULAS, "sqrt", np.exp),
         ("cmath", complex_mathematics.OTHERS, "phase", lambda z: np.imag(z)),

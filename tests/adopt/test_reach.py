@@ -361,7 +361,7 @@ def test_an_adoption_is_printed_as_a_table(tmp_path):
             assert lines[0] == repr(adopted)[1:-1]
             assert [line.split() for line in lines[1:4]] == [
                 ["adopted", "modules", "names", "functions"], ["user", "2", "2", "0"],
-                ["other", "1", "1", "0"],
+                ["other", "1", "1", "1"],
             ]  # fmt: skip
             assert lines[4].split() == ["left", "alone", "why"] and left == list(adopted.left)
             assert lines[5].endswith(

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pytest
 
-from functier._cpython.assembly import with_converted
+from functier._cpython.rewriting import Conversions, Names, rewrite
 
 pytestmark = pytest.mark.inside("The room has no public name.")
 
@@ -61,6 +61,11 @@ def suspended(f, x):
 def from_tables(f, x):
     table = {"f": [f], "g": f}
     return table["f"][0](x, *[1]) + table["g"](y=table["g"](x), x=[x][0])
+
+
+def with_converted(code, *names):
+    nothing = lambda *_: None  # noqa: E731
+    return rewrite(code, Names({}, nothing, nothing, nothing, Conversions(*names)))
 
 
 NAMES = "_convert x", "_convert y", "_convert z"

@@ -82,7 +82,7 @@ class Loader:
 
 
 NEEDED = (
-    facts.callers, facts.variables, facts.names, facts.objects, facts.referents,
+    facts.callers, facts.variables, facts.names, facts.objects, facts.referents, facts.bytecode,
 )  # fmt: skip
 """The facts about an interpreter that adopted code needs."""
 
@@ -169,7 +169,7 @@ class Adoption:
         others = f" and {len(sizes) - given} that they call" if len(sizes) > given else ""
         return (
             f"<functier.adopt({what}): {given} modules{others}, {names} names bound, "
-            f"{functions} functions rewritten>"
+            f"{functions} functions>"
         )
 
     def __str__(self) -> str:
@@ -268,7 +268,7 @@ def adopt(*modules: Any, dependencies: bool = True) -> Adoption:
     >>> with ft.adopt("caller") as adoption:
     ...     adoption
     ...     float(ft.grad(caller.half)(1.0))
-    <functier.adopt(caller): 1 modules and 1 that they call, 1 names bound, 1 functions rewritten>
+    <functier.adopt(caller): 1 modules and 1 that they call, 1 names bound, 1 functions>
     3.141592653589793
     >>> with ft.adopt("caller", dependencies=False):
     ...     ft.grad(caller.half)(1.0)

@@ -11,31 +11,17 @@ import numpy as np
 
 from .._core.adopted import ADOPTED
 from .._core.subclasses import OVER_TENSORS
-from .._cpython.assembly import with_converted
-from .._cpython.call_sites import CodeTable, Names, rewrite, stored_globals
-from .._cpython.code import Code, loads_in, names_of
-from .._cpython.functions import give_code, read_code
+from .._cpython.call_sites import stored_globals
+from .._cpython.code import Code, loads_in, names_of, title_of_code
+from .._cpython.first_calls import is_waiting, may_wait, stop_waiting, wait
+from .._cpython.functions import code_now, give_code, read_code
+from .._cpython.rewriting import Names, rewrite
 from .caches import original_of_cached
-from .calls import Owner
 from .compiled import LEFT, compiled_in, names_left
 from .contents import Contents, Others, for_numpy, forwarding
-from .memories import keepers, keeps
+from .meanings import ALIASES, FIRST, RANGE, is_known, meanings, new_code
 from .search import RECORDS, is_of_python
-from .twins import (
-    ALIASES,
-    CALLEE,
-    MADE,
-    OWNER,
-    RANGE,
-    RETURNED,
-    alias_of_call,
-    alias_of_module,
-    alias_of_number_call,
-    alias_of_number_owner,
-    alias_of_owner,
-    original_of,
-    twin_of_object,
-)
+from .twins import original_of, twin_of_object
 
 DESCRIPTORS = (staticmethod, classmethod)
 
@@ -56,7 +42,8 @@ class Bindings:
         self.had: set[str] = set()  # names that had a twin before
         self.aliases: set[str] = set()
         self.codes: dict[int, tuple[Code, Code]] = {}  # of a new one: itself, the old one
-        self.made: dict[int, tuple[Code, Code]] = {}  # of an old one: itself, the new one
+        self.made: dict[int, tuple[Code, Code | None]] = {}  # of an old one: itself, the new one
+        self.looked_up: Names | None = None  # what the names of the module mean to its code
         self.functions: dict[int, weakref.ref] = {}
         self.defaults: list[tuple[weakref.ref, str, Any, Any]] = []
         self.attributes: list[tuple[weakref.ref, str, Any, Any]] = []
@@ -135,37 +122,44 @@ class Bindings:
         self.left.setdefault(self.where, HOLDS.format(_name_of(held)))
 
     def _rewrite(self, functions: list[FunctionType]) -> None:
-        names, few = [
-            Names(self.namespace, call, owner, alias_of_module)
-            for call, owner in (
-                (alias_of_call, alias_of_owner), (alias_of_number_call, alias_of_number_owner),
+        """Have functions run other code: that is made at the first call, if it can be."""
+        fresh = [f for f in functions if id(code_now(f)) not in self.codes]
+        self.looked_up = None  # other functions may assign other names
+        for func in fresh:
+            code = code_now(func)
+            self.made.setdefault(id(code), (code, None))
+        for func in fresh:
+            code = code_now(func)
+            made = self.made[id(code)][1]
+            if made is None and may_wait(code) and not is_known(code):
+                made = wait(code, FIRST, self.code_for)
+                self.made[id(code)] = code, made
+                self.codes[id(made)] = made, code
+                self._note_aliases({FIRST})
+            give_code(func, made or self.code_for(code))
+            self.functions[id(func)] = weakref.ref(func)
+
+    def code_for(self, code: Code) -> Code:
+        """Return the code that runs in the place of another one; give it to all who wait for it."""
+        waiting = self.made[id(code)][1]
+        if waiting is not None and not is_waiting(waiting):
+            return waiting
+        try:
+            if self.looked_up is None:
+                self.looked_up = meanings(self.namespace, [old for old, _ in self.made.values()])
+            made = new_code(code, self.looked_up)
+        except NotImplementedError as error:
+            self.left[f"the function {title_of_code(code)}"] = (
+                f"has code that cannot be changed ({error}), so its calls of float, int, "
+                f"max and similar functions still go to the builtins"
             )
-        ]  # fmt: skip
-        fresh = [f for f in functions if id(read_code(f)) not in self.codes]
-        for func in fresh:
-            names.stored |= stored_globals(read_code(func))
-        few.stored = names.stored
-        codes = [read_code(func) for func in fresh]
-        names.keepers |= keepers(codes, self.namespace)
-        few.keepers = names.keepers
-        for func in fresh:
-            code = read_code(func)
-            if id(code) not in self.made:
-                try:
-                    new = _rewritten(code, names, few)
-                except NotImplementedError as error:
-                    self.left[f"the function {func.__qualname__}"] = (
-                        f"has code that cannot be changed ({error}), so its calls of float, int, "
-                        f"max and similar functions still go to the builtins"
-                    )
-                    new = code
-                self.made[id(code)] = code, new
-                if new is not code:
-                    self._note_code(code, new)
-            new = self.made[id(code)][1]
-            if new is not code:
-                give_code(func, new)
-                self.functions[id(func)] = weakref.ref(func)
+            made = code
+        self._note_code(code, made)
+        self.made[id(code)] = code, made
+        for func in [f() for f in list(self.functions.values())] if waiting else ():
+            if func is not None and code_now(func) is waiting:
+                give_code(func, made)
+        return made
 
     def take_floats(self, func: FunctionType) -> None:
         """Have a function that Numba compiles call a `range` that takes floats."""
@@ -187,9 +181,11 @@ class Bindings:
         for old, made in zip(loads_in(code), loads_in(new)):
             if made is not old:
                 self.codes[id(made)] = made, old
-                for alias in set(names_of(made)) & ALIASES.keys():
-                    self.aliases.add(alias)
-                    self.namespace[alias] = ALIASES[alias]
+                self._note_aliases(set(names_of(made)) & ALIASES.keys())
+
+    def _note_aliases(self, names: set[str]) -> None:
+        self.aliases |= names
+        self.namespace.update({name: ALIASES[name] for name in names})
 
     def _bind_defaults(self, func: FunctionType) -> None:
         values = func.__defaults__
@@ -237,9 +233,10 @@ class Bindings:
             OVER_TENSORS.kept.clear()
         rewritten = [found for func in self.functions.values() if (found := func()) is not None]
         for func in (*rewritten, *functions):  # the others are those that adopted code has made
-            pair = self.codes.get(id(read_code(func)))
+            pair = self.codes.get(id(code_now(func)))
             if pair is not None:
                 give_code(func, pair[1])
+        stop_waiting(self.codes)
         for target, name, old, new in reversed(self.defaults):
             func = target()
             if func is not None and getattr(func, name) is new:
@@ -266,35 +263,10 @@ class Bindings:
                 self.namespace.pop(alias, None)
 
     def size(self) -> tuple[int, int]:
-        """Return how many names and how many functions are bound or rewritten."""
+        """Return how many names are bound, and how many functions run other code."""
         changes = self.names, self.defaults, self.attributes, self.contents.changes
         names = sum(map(len, changes))
         return names, len([f for f in self.functions.values() if f() is not None])
-
-
-def _rewritten(code: Code, names: Names, few: Names) -> Code:
-    """Return code that looks up other names; only those of `few` where not all have room.
-
-    It is kept as long as the code is: most of the time of an adoption goes into it.
-    """
-    facts = names.facts(code)
-    known = _REWRITTEN.get(code)
-    if known is not None and known[0] == facts:
-        return known[1] or code
-    try:
-        new = rewrite(code, names)
-    except NotImplementedError:
-        new = rewrite(code, few)
-    new = with_converted(
-        new, CALLEE, OWNER, MADE, Owner.methods,
-        RETURNED, lambda made: keeps(made, names.namespace, names.keepers),
-    )  # fmt: skip
-    _REWRITTEN.put(code, (facts, None if new is code else new))
-    return new
-
-
-_REWRITTEN = CodeTable()
-"""The meanings of the names of code, and the code that they led to."""
 
 
 def _name_of(value: Any) -> str:

@@ -24,8 +24,9 @@ from .._cpython.collector import known_containers
 from .._cpython.frames import current_frame, globals_at
 from .._cpython.functions import read_code
 from .kernels import call_over, dispatcher_of, run_elements, run_function, run_loops
+from .meanings import ALIASES
 from .search import RECORDS
-from .twins import ALIASES, original_of
+from .twins import original_of
 
 COMPILER = "numba"
 

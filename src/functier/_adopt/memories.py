@@ -34,10 +34,18 @@ from .._core.errors import ConversionError
 from .._core.numpy_facts import PLAIN
 from .._core.tensor import Tensor
 from .._cpython import facts
-from .._cpython.code import MUTATORS, Code, free_names_of, kept_by, may_keep, name_of_code, names_of
+from .._cpython.code import (
+    MUTATORS,
+    Code,
+    code_behind,
+    free_names_of,
+    kept_by,
+    may_keep,
+    name_of_code,
+    names_of,
+)  # fmt: skip
 from .._cpython.collector import holders_of, instances_of
 from .._cpython.frames import Frame, code_at, current_frame, frames_of, globals_at, variables_at
-from .._cpython.functions import read_code
 from .._mutation.array import Array
 from .values import plain_values, settle
 
@@ -190,7 +198,7 @@ def _plan(code: Code, kinds: tuple[type, ...], space: dict) -> Plan:
             owners.append(name)
         for f in [getattr(f, "__func__", f) for f in called]:
             if type(f) is FunctionType and id(f.__globals__) in ADOPTED:
-                kept = kept.join(kept_by(read_code(f)))
+                kept = kept.join(kept_by(code_behind(f)))
     places = kept.both() | kept.stored
     attributes = {n[1:] for n in places if n[0] == "."}
     if len(PLANS) > LONGEST:

@@ -26,8 +26,7 @@ from typing import Any
 import numpy as np
 
 from .._cpython.call_sites import imports_in
-from .._cpython.code import loads_in
-from .._cpython.functions import read_code
+from .._cpython.code import code_behind, loads_in
 from .._cpython.sources import is_extension
 from .compiled import is_of_numba, python_function
 from .search import import_name, module_behind
@@ -173,7 +172,7 @@ class Reach:
         """Yield the loaded modules that functions of a module import; await the others."""
         package = vars(found.module).get("__package__") or ""
         for func in functions_in(found.module):
-            for code in loads_in(read_code(func)):
+            for code in loads_in(code_behind(func)):
                 for name in imports_in(code, package):
                     if not is_stop(name):
                         found.leads.add(name)

@@ -6,7 +6,6 @@ knows no function itself: what `functier.numpy` defines is a twin.
 
 import cmath
 import copy
-import functools
 import math
 import sys
 from importlib import import_module
@@ -17,17 +16,15 @@ import numpy as np
 
 from .. import numpy as fnp
 from .._core.adopted import ADOPTED
-from .caches import CACHED, DECORATORS, cache, lru_cache, twin_of_cached
-from .calls import BUILTINS, CALLERS, KINDS, OWNERS, callee, made_writable, owner
+from .caches import CACHED, DECORATORS, twin_of_cached
+from .calls import OWNERS
 from .complex_mathematics import CMATH
 from .elements import ELEMENTS
-from .kernels import range_
 from .mathematics import MATH
-from .memories import returned, take_back
-from .operators import SLOTS, UFUNC_CALLERS, UFUNCS
+from .memories import take_back
+from .operators import SLOTS
 from .texts import text_of
 
-PREFIX = "_functier "
 PRIVATE = ("numpy.core", "numpy.distutils", "numpy.f2py")
 
 MODULES: dict[str, str] = {
@@ -105,7 +102,7 @@ def twin_of(value: Any) -> Any:
     found = _TWINS.get(id(value))
     if found is not None:
         return found[1]
-    if type(value) is ModuleType and _is_public(value.__name__) and sys.modules.get(
+    if type(value) is ModuleType and is_public(value.__name__) and sys.modules.get(
         value.__name__
     ) is value:  # fmt: skip
         return load_module(f"functier.{value.__name__}")
@@ -143,7 +140,7 @@ def takes_instances(kind: type, twin: Any) -> bool:
     return inherits and not hasattr(twin, "keeps_more")
 
 
-def _is_public(name: str) -> bool:
+def is_public(name: str) -> bool:
     return name.startswith("numpy.") and "._" not in name and not name.startswith(PRIVATE)
 
 
@@ -163,124 +160,3 @@ def original_of(value: Any) -> Any:
 def dispatches(value: Any) -> bool:
     """Return whether an object of NumPy takes tensors itself, so that it needs no twin."""
     return isinstance(value, (np.ufunc, type(np.sum)))
-
-
-# ---- what calls and imports in rewritten code look up ----
-
-
-def variant(module: ModuleType, members: dict[str, Any], doc: str) -> ModuleType:
-    """Return a module with some members, and those of another one where it has none.
-
-    It is a module, so that a trace notes what a name means in it, and not all that it has.
-    """
-    made = ModuleType(module.__name__, doc)
-
-    def load(name: str) -> Any:
-        value = vars(made)[name] = getattr(module, name)
-        return value
-
-    vars(made).update(members, __file__=__file__, __getattr__=load)
-    return made
-
-
-CLASSES_OF_NUMPY = variant(
-    fnp, dict(zip(("ndarray", "matrix"), CLASSES)),
-    """The namespace `functier.numpy` with NumPy's own classes: ``type(x) is np.ndarray``.
-
-    Calls of `isinstance` need no twin of it.
-    """,
-)  # fmt: skip
-CALLEES = variant(
-    fnp,
-    {name: UFUNC_CALLERS[ufunc] for name, ufunc in UFUNCS.items()}
-    | {name: CALLERS[kind] for name, kind in KINDS.items()},
-    """The namespace `functier.numpy` where an attribute is called: ``np.float64(x)``.
-
-    That of a ufunc may be asked for a method, too: ``np.maximum.reduce(xs)``.
-    """,
-)
-DECORATORS_OF_PYTHON = variant(
-    functools, {"lru_cache": lru_cache, "cache": cache},
-    "The namespace `functools` where an attribute is called.",
-)  # fmt: skip
-
-CALLEE, OWNER, MADE, RETURNED = [f"{PREFIX}{x}" for x in ("callee", "owner", "made", "returned")]
-RANGE = f"{PREFIX}range"
-"""The aliases of the functions that what is called, what has a method, what arithmetic has made,
-and what a function that keeps something returns go through.
-"""
-
-ALIASES: dict[str, Any] = {
-    CALLEE: callee,
-    OWNER: owner,
-    MADE: made_writable,
-    RETURNED: returned,
-    RANGE: range_,
-    f"{PREFIX}numpy": CALLEES,
-    f"{PREFIX}numpy as classes": CLASSES_OF_NUMPY,
-    f"{PREFIX}functools": DECORATORS_OF_PYTHON,
-}
-"""The aliases that globals of adopted modules have, and their objects."""
-
-_CALLED: dict[int, str] = {}
-for _builtin, _twin in (
-    *BUILTINS.items(), *CALLERS.items(), *UFUNC_CALLERS.items(), (np.ndarray, fnp.ndarray),
-    (np.matrix, fnp.matrix),
-):  # fmt: skip
-    _alias = f"{PREFIX}{_builtin.__name__}"
-    if isinstance(_builtin, np.ufunc) or _builtin.__module__ != "builtins":
-        _alias = f"{PREFIX}numpy.{_builtin.__name__}"
-    _CALLED[id(_builtin)] = _alias
-    ALIASES[_alias] = _twin
-
-
-def alias_of_number_call(value: Any) -> str | None:
-    """Return the alias for calls of a builtin or a type of numbers."""
-    return None if isinstance(value, np.ufunc) else _CALLED.get(id(value))
-
-
-def alias_of_call(value: Any) -> str | None:
-    """Return the alias for calls of an object: a builtin, a type of numbers, or a ufunc."""
-    return _CALLED.get(id(value))
-
-
-def alias_of_owner(value: Any, name: str, called: bool, asked: bool) -> str | None:
-    """Return the alias for NumPy where its attribute `name` means another than in its twin."""
-    if name in UFUNCS and (called or asked) and (value is np or value is fnp):
-        return f"{PREFIX}numpy"
-    return alias_of_number_owner(value, name, called, asked)
-
-
-def alias_of_number_owner(value: Any, name: str, called: bool, asked: bool) -> str | None:
-    """Return the same, where a ufunc is NumPy's own."""
-    if value is functools:
-        return f"{PREFIX}functools" if getattr(functools, name, None) in DECORATORS else None
-    if value is np or value is fnp:
-        if name in KINDS and called:
-            return f"{PREFIX}numpy"
-        if name in ("ndarray", "matrix") and not called and not asked:
-            return f"{PREFIX}numpy as classes"
-    return None
-
-
-def alias_of_module(name: str) -> str | None:
-    """Return the name by which rewritten code imports the twin of a module, or None.
-
-    An import statement returns the outermost package, so ``functier.numpy`` would not do.
-    """
-    root, _, rest = name.partition(".")
-    twin: Any = {"math": MATH, "cmath": CMATH}.get(name)
-    if twin is not None:
-        pass
-    elif name == "numpy" or _is_public(name) or name in MODULES:
-        try:
-            twin = load_module(MODULES.get(name, f"functier.{name}"))
-        except ImportError:  # the statement is in code that does not run here
-            return None
-        if rest:
-            alias_of_module(name.rpartition(".")[0])
-    else:
-        return None
-    alias = f"functier-{root}{'.' if rest else ''}{rest}"
-    sys.modules[alias] = twin
-    return alias

@@ -9,25 +9,17 @@ NOTE [instructions]
 The stack of a code object: before each instruction, which of its places hold no object.
 Python keeps an empty place beside a function that it will call. To copy it would end the process,
 and the arguments of a call begin behind it. So each place is followed from where it is filled.
-
-Code in which what is called, and whose method is called, goes through a function first.
-A type of numbers may be in a variable or a table: ``dtype(x)``, ``TYPES["f"](x)``. What is called
-is known only then. So the code gets ``convert(dtype)(x)``, where `convert` is a global that the
-caller names. In the same way ``a.dot(x)`` becomes ``convert(a).dot(x)``.
 """
 
 import dis
 import sys
 from bisect import bisect
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import accumulate, repeat
 from operator import sub
 from types import CodeType
 from typing import Any, NamedTuple
-
-from . import facts
-from .call_sites import is_called, is_method_looked_up, reads_item
 
 Instruction = tuple[int, int, int | None]
 """An opcode, its argument, and the number of the instruction that it jumps to."""
@@ -322,115 +314,3 @@ def _effect(opcode: int, argument: int, jump: bool) -> int:
     """Return how many places an instruction adds to the stack."""
     given = argument if opcode >= dis.HAVE_ARGUMENT else None
     return dis.stack_effect(opcode, given, jump=jump)
-
-
-CALLEES = {
-    "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_FAST_LOAD_FAST", "STORE_FAST_LOAD_FAST",
-    "LOAD_FAST_BORROW", "LOAD_FAST_BORROW_LOAD_FAST_BORROW",
-}  # fmt: skip
-"""The loads of variables, the last of which a call may take."""
-WRITES = frozenset(opcodes("STORE_SUBSCR STORE_SLICE"))
-"""The opcodes of writes to items."""
-IN_PLACE = frozenset(
-    (use.opcode, use.arg)
-    for operator in "+ - * / // % ** @ & | ^ << >>".split()
-    for use in dis.get_instructions(compile(f"a {operator}= b", "", "exec"))
-    if use.opname == "BINARY_OP"
-)
-"""The opcodes and arguments of operators in place."""
-(LOAD_GLOBAL,) = opcodes("LOAD_GLOBAL")
-if facts.bytecode.holds:  # so that the entries that follow these are known
-    take_apart(compile("def f(g): return abs(g)", "", "exec").co_consts[0])
-
-
-def with_converted(
-    code: CodeType, callee: str, owner: str, made: str, methods: Collection[str] = (),
-    returned: str = "", keeps: Callable[[CodeType], bool] = lambda code: False,
-) -> CodeType:  # fmt: skip
-    """Return code that calls the global `callee` with what it calls, `owner` with what has a
-    method of these names that it calls, and `made` with results of arithmetic that it names;
-    and `returned` with what it returns, where `keeps` holds.
-
-    What is called is that of a local variable or of an item. Results are converted in code that
-    writes to items, or in place. The code of an interpreter that is not known stays as it is.
-    """
-    if not facts.bytecode.holds:
-        return code
-    consts = tuple([
-        with_converted(x, callee, owner, made, methods, returned, keeps)
-        if isinstance(x, CodeType) else x
-        for x in code.co_consts
-    ])  # fmt: skip
-    if any([a is not b for a, b in zip(consts, code.co_consts)]):
-        code = code.replace(co_consts=consts)
-    uses = list(dis.get_instructions(code))
-    longer = [i for i, use in enumerate(uses) if use.opcode == EXTENDED_ARG]
-    before, after, results, ends = [
-        {i - sum([at < i for at in longer]) for i in found}
-        for found in (
-            [i for i, u in enumerate(uses) if u.argval in methods and is_method_looked_up(u)],
-            [
-                i
-                for i, u in enumerate(uses)
-                if (u.opname in CALLEES or reads_item(u)) and is_called(uses, i)
-            ],
-            named_results(code, uses),
-            [i for i, u in enumerate(uses) if u.opname == "RETURN_VALUE"] if keeps(code) else (),
-        )
-    ]  # fmt: skip
-    if not before and not after and not results and not ends:
-        return code
-    listing = take_apart(code)
-    names = (*code.co_names, callee, owner, made, *([returned] if ends else ()))
-    first = len(code.co_names)
-    instructions: list[Instruction] = []
-    places, starts = [], []
-    for number, instruction in enumerate(listing.instructions):
-        starts.append(len(instructions))
-        several = _conversion(first + 1) if number in before else []
-        several += _conversion(first + 3) if number in ends else []
-        several = [*several, instruction, *(_conversion(first) if number in after else ())]
-        several += _conversion(first + 2) if number in results else []
-        instructions += several
-        places += [listing.places[number]] * len(several)
-    starts.append(len(instructions))
-    instructions = [
-        (opcode, argument, None if target is None else starts[target])
-        for opcode, argument, target in instructions
-    ]
-    handlers = [
-        row._replace(start=starts[row.start], end=starts[row.end], target=starts[row.target])
-        for row in listing.handlers
-    ]
-    listed = Listing(instructions, places, handlers)
-    return put_together(code, listed, co_names=names, co_stacksize=code.co_stacksize + 2)
-
-
-def named_results(code: CodeType, uses: list[dis.Instruction]) -> list[int]:
-    """Return where arithmetic makes what a variable names, if the code writes to something."""
-    if not writes(code):
-        return []
-    return [
-        i
-        for i, use in enumerate(uses)
-        if use.opname == "BINARY_OP" and not reads_item(use)
-        and (use.opcode, use.arg) not in IN_PLACE
-        and uses[i + 1].opname.startswith(("STORE_FAST", "STORE_DEREF"))
-    ]  # fmt: skip
-
-
-def writes(code: CodeType) -> bool:
-    """Tell if code, or a function that it makes, writes to items, or has operators in place."""
-    units = code.co_code
-    if not WRITES.isdisjoint(units[::2]) or not IN_PLACE.isdisjoint(zip(units[::2], units[1::2])):
-        return True
-    return any([writes(x) for x in code.co_consts if isinstance(x, CodeType)])
-
-
-def _conversion(name: int) -> list[Instruction]:
-    """Return instructions that call a global with the value on top of the stack.
-
-    The function lies where that of a method would, and the value where its object would.
-    """
-    calls = [(opcode, 0, None) for opcode in (PRECALL, CALL) if opcode != -1]
-    return [(LOAD_GLOBAL, name << 1, None), (SWAP, 2, None), *calls]

@@ -1,10 +1,4 @@
-"""Names that code looks up, and the code of adopted functions: calls and imports of another name.
-
-NOTE [names that no identifier is]
-    A call ``float(x)`` looks ``float`` up in the globals. Here the code is given another name for
-    this look-up, ``_functier float``, which the globals then have. So the same name elsewhere, as
-    in ``dtype=float``, is the builtin. The names have a space, so that no code can contain
-    them, and an underscore in front, so that a star import leaves them out.
+"""Names that code looks up, and which of these look-ups are calls.
 
 NOTE [which look-ups are calls]
     Python marks a global that is loaded for a call: it puts NULL beside it. The mark alone
@@ -14,14 +8,13 @@ NOTE [which look-ups are calls]
     with just these values as arguments. Only facts of `dis` are used.
 """
 
-import builtins
 import dis
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dis import Instruction, stack_effect
 from functools import lru_cache
-from types import CodeType, ModuleType
+from types import CodeType
 from typing import Any
 from weakref import ref
 
@@ -130,124 +123,12 @@ NULL_IS_FIRST = sys.version_info < (3, 13)
 """If NULL is put on the stack before what is called, and not behind it."""
 
 
-class Names:
-    """The aliases that a module's code looks up instead of its names.
-
-    Parameters
-    ----------
-    call : function
-        Returns the alias for calls of an object, or None.
-    owner : function
-        Returns the alias for an object whose attribute is looked up, or None: given both, if the
-        attribute is called, and if it is asked for an attribute.
-    module : function
-        Returns the alias for the name of an imported module, or None.
-    """
-
-    def __init__(self, namespace: dict, call: Callable, owner: Callable, module: Callable):
-        self.namespace, self.call, self.owner, self.module = namespace, call, owner, module
-        self.stored: set[str] = set()
-        self.keepers: set[str] = set()  # functions that keep something for a later call
-
-    def may_change(self, name: str) -> bool:
-        """Tell whether an instruction with this name may need another: others are not looked at."""
-        value = self.value(name)
-        if value is not None and (self.call(value) or issubclass(type(value), ModuleType)):
-            return True
-        return self.module(name) is not None
-
-    def facts(self, code: CodeType) -> tuple:
-        """Return what the names of code mean, on which alone its aliases depend."""
-        found = []
-        for inner in loads_in(code):
-            for name in inner.co_names:
-                value = self.value(name)
-                owner = id(value) if issubclass(type(value), ModuleType) else None
-                alias = None if value is None else self.call(value)
-                found.append((alias, owner, name in self.keepers))
-        return tuple(found)
-
-    def value(self, name: str) -> Any:
-        """Return the object behind a global name, or None where it may become another one."""
-        if name in self.stored:
-            return None
-        return self.namespace.get(name, getattr(builtins, name, None))
-
-
-def rewrite(code: CodeType, names: Names) -> CodeType:
-    """Return `code` with calls and imports that look up aliases; `code` where there are none.
-
-    Raise NotImplementedError where the code cannot be changed.
-    """
-    consts = tuple(
-        rewrite(const, names) if isinstance(const, CodeType) else const for const in code.co_consts
-    )
-    if any(a is not b for a, b in zip(consts, code.co_consts)):
-        code = code.replace(co_consts=consts)
-    instructions: list[Instruction] = []
-    changes = _changes(code, names, instructions)
-    if not changes:
-        return code
-    table, raw = list(code.co_names), bytearray(code.co_code)
-    for name, alias in {(instructions[i].argval, alias) for i, alias in changes.items()}:
-        at = table.index(name)
-        uses = [i for i, use in enumerate(instructions) if _uses(code, use, at)]
-        if all([changes.get(i) == alias for i in uses]):
-            table[at] = alias
-            continue
-        table.append(alias)
-        for i in uses:
-            if changes.get(i) == alias:
-                _set_index(raw, instructions, i, at, len(table) - 1)
-    made = code.replace(co_names=tuple(table), co_code=bytes(raw))
-    _check(instructions, list(dis.get_instructions(made)), changes)
-    return made
-
-
-def _changes(code: CodeType, names: Names, instructions: list[Instruction]) -> dict[int, str]:
-    """Return the aliases of the instructions that should look another name up.
-
-    The instructions are put into the list, if they are looked at.
-    """
-    found: dict[int, str] = {}
-    if not any(map(names.may_change, code.co_names)):
-        return found
-    instructions += dis.get_instructions(code)
-    own = {i.argval for i in instructions if i.opname in ("STORE_NAME", "DELETE_NAME")}
-    for i, use in enumerate(instructions):
-        alias = None
-        if use.opname == "LOAD_GLOBAL":
-            value = names.value(use.argval)
-            if value is not None:
-                alias = names.call(value)
-                if alias is not None:
-                    if value is super:
-                        alone = code.co_name != "__new__" and not _is_super_of_two(instructions, i)
-                        alias = None if alone else alias
-                    elif not is_called(instructions, i):
-                        alias = None
-                elif instructions[i + 1].opname in METHODS:
-                    called = _calls_attribute(instructions, i)
-                    other = instructions[i + 2].opname in METHODS
-                    name = instructions[i + 1].argval
-                    alias = names.owner(value, name, called, other and not called)
-        elif use.opname == "LOAD_NAME" and use.argval not in own:  # the body of a class
-            value = names.value(use.argval)
-            alias = None if value is None else names.call(value)
-            alias = alias if alias is not None and is_called(instructions, i) else None
-        elif use.opname == "IMPORT_NAME" and i > 1 and instructions[i - 2].argval == 0:
-            alias = names.module(use.argval)
-        if alias is not None:
-            found[i] = alias
-    return found
-
-
 def _has_null(use: Instruction) -> bool:
     """Return whether LOAD_GLOBAL puts NULL on the stack, too."""
     return stack_effect(use.opcode, use.arg) == 2
 
 
-def _calls_attribute(instructions: list[Instruction], i: int) -> bool:
+def calls_attribute(instructions: list[Instruction], i: int) -> bool:
     """Return whether the look-up at `i` is that of an object whose attribute is called."""
     use = instructions[i + 1]
     if use.opname not in METHODS:
@@ -283,7 +164,7 @@ def is_method_looked_up(use: Instruction) -> bool:
     return use.opname in METHODS and stack_effect(use.opcode, use.arg) == 1
 
 
-def _is_super_of_two(instructions: list[Instruction], i: int) -> bool:
+def is_super_of_two(instructions: list[Instruction], i: int) -> bool:
     """Tell if the look-up at `i` is that of ``super(C, x)``; ``super()`` looks at its caller."""
     rest = [use for use in instructions[i + 1 : i + 12] if use.opname not in SILENT][:3]
     if rest[-1].opname == "LOAD_SUPER_ATTR":
@@ -343,58 +224,3 @@ def _effect_of_call(use: Instruction) -> int:
     if sys.version_info < (3, 12) and use.opname == "CALL":
         effect -= use.arg or 0
     return effect
-
-
-def _uses(code: CodeType, use: Instruction, at: int) -> bool:
-    """Return whether an instruction refers to the entry `at` of the table of names."""
-    return use.opcode in dis.hasname and _index(code.co_names, use) == at
-
-
-def _index(table: tuple[str, ...], use: Instruction) -> int:
-    """Return which entry of the table of names an instruction refers to."""
-    return (use.arg or 0) >> _shift(table, use)
-
-
-def _shift(table: tuple[str, ...], use: Instruction) -> int:
-    """Return how many low bits of an argument are flags."""
-    arg = use.arg or 0
-    flags = {"LOAD_GLOBAL": 1, "LOAD_ATTR": 1, "LOAD_SUPER_ATTR": 2}.get(use.opname, 0)
-    for shift in (flags, 0):
-        if arg >> shift < len(table) and table[arg >> shift] == use.argval:
-            return shift
-    raise NotImplementedError(f"{use.opname} of {use.argval!r}")
-
-
-def _set_index(raw: bytearray, instructions: list[Instruction], i: int, old: int, new: int) -> None:
-    """Make an instruction refer to another entry of the table of names."""
-    use = instructions[i]
-    arg: Any = use.arg
-    shift = 1 if use.opname == "LOAD_GLOBAL" else 0
-    if arg >> shift != old:
-        raise NotImplementedError(use.opname)
-    arg = new << shift | arg & (1 << shift) - 1
-    at, k = use.offset + 1, i
-    while True:
-        raw[at] = arg & 0xFF
-        arg >>= 8
-        k -= 1
-        if k < 0 or instructions[k].opname != "EXTENDED_ARG":
-            break
-        at -= 2
-    if arg:
-        raise NotImplementedError("a table of more than 127 names")
-
-
-def _check(before: list[Instruction], after: list[Instruction], changes: dict[int, str]) -> None:
-    """Raise where instructions differ in more than the names that should be others."""
-    if len(before) != len(after):
-        raise NotImplementedError("a different number of instructions")
-    for i, (a, b) in enumerate(zip(before, after)):
-        if (a.opcode, a.offset) != (b.opcode, b.offset):
-            raise NotImplementedError(a.opname)
-        if i in changes:
-            if b.argval != changes[i]:
-                raise NotImplementedError(a.opname)
-        elif a.opname != "EXTENDED_ARG" and not isinstance(a.argval, CodeType):
-            if a.argval is not b.argval and a.argval != b.argval:
-                raise NotImplementedError(a.opname)

@@ -17,10 +17,28 @@ from . import facts
 
 Code = CodeType
 
+WAITING: dict[int, tuple[Code, Code, Callable[[Code], Code]]] = {}
+"""Code that a function has until its first call, by its number: itself, what it stands for, and
+what makes the code that runs. See NOTE [the first call] in `first_calls`.
+"""
+
 
 def code_of(function: Any) -> Code | None:
     """Return the code object of a function of Python, or None for another object."""
-    return getattr(function, "__code__", None)
+    code = getattr(function, "__code__", None)
+    return None if code is None else made_code(code)
+
+
+def made_code(code: Code) -> Code:
+    """Return the code that runs in the place of one that waits for a first call."""
+    row = WAITING.get(id(code))
+    return code if row is None else row[2](row[1])
+
+
+def code_behind(function: Any) -> Code:
+    """Return the code of a function, of one that waits for its first call what it stands for."""
+    row = WAITING.get(id(function.__code__))
+    return function.__code__ if row is None else row[1]
 
 
 def parameters_of(function: Any) -> tuple[str, ...]:
@@ -69,16 +87,16 @@ def reads(function: FunctionType, name: str) -> bool:
         return True
     return any(
         i.argval == name or (isinstance(i.argval, tuple) and name in i.argval)
-        for i in dis.get_instructions(function)
+        for i in dis.get_instructions(code_behind(function))
         if i.opname.startswith("LOAD_")
         and i.opname not in ("LOAD_GLOBAL", "LOAD_ATTR", "LOAD_METHOD", "LOAD_CONST")
-    ) or any(name in code.co_freevars for code in codes_in(function.__code__))
+    ) or any(name in code.co_freevars for code in codes_in(code_behind(function)))
 
 
 def all_names_of(function: Any) -> list[str]:
     """Return the names by which a function may ask for globals, also in what it defines."""
     facts.names.need()
-    return [name for code in loads_in(function.__code__) for name in code.co_names]
+    return [name for code in loads_in(code_behind(function)) for name in code.co_names]
 
 
 def texts_in(code: Code) -> set[str]:

@@ -200,7 +200,7 @@ def generators() -> bool:
 @fact(
     "3.11",
     says="instructions, handlers and lines of a code object are bytes of the forms of 3.11 to 3.14",
-    without="compile runs a function itself, in each call",
+    without="compile runs a function itself, in each call, and no module is adopted",
 )
 def bytecode() -> bool:
     if not (3, 11) <= sys.version_info < (3, 15) or sys.implementation.name != "cpython":

@@ -22,7 +22,7 @@ from types import (
 from typing import Any
 
 from . import facts
-from .code import file_and_line, name_line
+from .code import code_of, file_and_line, name_line
 
 Frame = FrameType
 Place = tuple[CodeType, int]
@@ -140,7 +140,7 @@ def outside(frame: Frame | None, packages: Collection[str]) -> Frame | None:
 def runs(frame: Frame, function: Any) -> bool:
     """Tell if a frame is one of a function of Python; by its name, where code cannot be seen."""
     if facts.names.holds:
-        return getattr(function, "__code__", None) is frame.f_code
+        return code_of(function) is frame.f_code
     return getattr(function, "__name__", "") == frame.f_code.co_name
 
 

@@ -9,7 +9,8 @@ NOTE [in place]
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from operator import attrgetter
 from threading import get_ident
 from types import CellType, CodeType, FunctionType, ModuleType
@@ -17,10 +18,17 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from . import facts
-from .code import loads_in
+from .code import WAITING, loads_in, made_code
 
-read_code: Callable[[Any], CodeType] = attrgetter("__code__")
-"""The code of a function."""
+code_now: Callable[[Any], CodeType] = attrgetter("__code__")
+"""The code of a function, which may wait for its first call."""
+
+
+def read_code(func: Any) -> CodeType:
+    """Return the code of a function, which is made where it has waited for a first call."""
+    code = func.__code__
+    return code if id(code) not in WAITING else made_code(code)
+
 
 EMPTY = object()
 """Nothing, where there may be any object."""
@@ -40,7 +48,8 @@ def give_code(func: FunctionType, code: CodeType) -> None:
 
 def variables_of(func: FunctionType) -> set[str]:
     """Return the names of the variables of a function, the parameters included."""
-    return {*func.__code__.co_varnames, *func.__code__.co_cellvars}
+    code = read_code(func)
+    return {*code.co_varnames, *code.co_cellvars}
 
 
 def cells_of(func: Any) -> dict[str, CellType]:
@@ -71,7 +80,7 @@ def copy_of_function(
 ) -> Any:
     """Return a function like another one, with other globals and cells, and maybe other code."""
     made = function_of(
-        code or func.__code__, names, func.__qualname__, func.__defaults__, func.__kwdefaults__,
+        code or read_code(func), names, func.__qualname__, func.__defaults__, func.__kwdefaults__,
         cells,
     )  # fmt: skip
     made.__name__, made.__doc__ = func.__name__, func.__doc__
@@ -109,9 +118,11 @@ def copy_function(func: FunctionType, twin_of: TwinOf) -> FunctionType:
     """Return a function with the code of `func`, whose globals are twins."""
     made = COPIES.get((id(func), twin_of))
     if made is None:
-        names = copy_globals(func.__globals__, twin_of)
-        made = COPIES[id(func), twin_of] = copy_of_function(func, names, func.__closure__)
-        note_own(func.__code__)
+        code, names = read_code(func), copy_globals(func.__globals__, twin_of)
+        for name in {n for x in loads_in(code) for n in x.co_names} & func.__globals__.keys():
+            names.setdefault(name, func.__globals__[name])  # what an adoption has added since
+        made = COPIES[id(func), twin_of] = copy_of_function(func, names, func.__closure__, code)
+        note_own(code)
     return made
 
 
@@ -172,7 +183,7 @@ def tells(code: CodeType) -> bool:
 def original(func: FunctionType) -> CodeType:
     """Return the code that a function has outside of traces."""
     row = SWAPPED.get(id(func))
-    return row[1] if row is not None and func.__code__ is row[3] else func.__code__
+    return row[1] if row is not None and func.__code__ is row[3] else read_code(func)
 
 
 def globals_of_teller() -> dict[str, Any]:
@@ -217,12 +228,13 @@ class Swaps:
         with LOCK:
             row = SWAPPED.get(id(func))
             if row is None:
-                if tells(func.__code__):
+                code = read_code(func)
+                if tells(code):
                     return  # such code has made it
-                made = self.make(func.__code__, func.__code__.co_filename)
+                made = self.make(code, code.co_filename)
                 if made is None:
                     return
-                SWAPPED[id(func)] = row = [func, func.__code__, 0, made]
+                SWAPPED[id(func)] = row = [func, code, 0, made]
                 func.__code__ = made
             row[2] += 1
             self.functions[id(func)] = func
@@ -244,6 +256,20 @@ hook: Callable[[], Any] = sys.getprofile
 
 set_hook: Callable[[Any], None] = sys.setprofile
 """Let another function hear of calls in this thread, or none."""
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Have no function in Python hear of the calls in a block, which are none of the user's."""
+    watch = hook()
+    if watch is None or hasattr(watch, "disable"):  # a profiler in C goes on
+        yield
+        return
+    set_hook(None)
+    try:
+        yield
+    finally:
+        set_hook(watch)
 
 
 class Hearing:

@@ -14,17 +14,10 @@ from types import CellType, FunctionType, ModuleType
 from typing import Any
 
 from .. import numpy as fnp
-from .._adopt.twins import (
-    ALIASES,
-    NUMBERS,
-    alias_of_module,
-    alias_of_number_call,
-    alias_of_number_owner,
-)
+from .._adopt.meanings import code_with, meanings
+from .._adopt.twins import NUMBERS
 from .._core.errors import UnsupportedError
 from .._core.root import classes_in
-from .._cpython.call_sites import Names, rewrite, stored_globals
-from .._cpython.code import Code, loads_in, names_of
 from .._cpython.functions import TwinOf, cells_of, copy_of_function, note_own, read_code
 from .._cpython.objects import Slot
 from ..numpy import _namespaces as _numpy
@@ -111,7 +104,8 @@ def copy_function(
             CellType(cls) if name == "__class__" else _copy_cell(cell, twin_of, cls)
             for name, cell in cells_of(func).items()
         ]
-        code = _rewritten(read_code(func), names)
+        own = read_code(func)
+        code = code_with(meanings(names, [own], whole=False), own)
         COPIES[id(func), twin_of] = made = copy_of_function(func, names, tuple(cells) or None, code)
         note_own(code)
     return made
@@ -123,19 +117,6 @@ def _copy_cell(cell: CellType, twin_of: TwinOf, cls: Any) -> CellType:
     if isinstance(value, FunctionType) and _is_of(value, COPIED):
         return CellType(copy_function(value, twin_of, cls))
     return cell
-
-
-def _rewritten(code: Code, names: dict[str, Any]) -> Code:
-    """Return code whose calls of builtins mean those of adopted code."""
-    looked_up = Names(names, alias_of_number_call, alias_of_number_owner, alias_of_module)
-    looked_up.stored = stored_globals(code)
-    try:
-        code = rewrite(code, looked_up)
-    except NotImplementedError:  # no room for another name: the builtins refuse tensors
-        return code
-    for inner in loads_in(code):
-        names.update({name: ALIASES[name] for name in names_of(inner) if name in ALIASES})
-    return code
 
 
 def copy_globals(names: dict[str, Any], twin_of: TwinOf, xp: Any = fnp) -> dict[str, Any]:

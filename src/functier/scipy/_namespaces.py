@@ -15,7 +15,7 @@ import numpy as np
 import scipy.fft  # type: ignore[import-untyped]
 import scipy.special  # type: ignore[import-untyped]
 
-from .._cpython.functions import hook, set_hook
+from .._cpython.functions import unheard
 from ..numpy import _namespaces as _numpy
 from ..numpy._functions import make_twin
 from ._copies import (
@@ -66,12 +66,8 @@ def load_own(section: str) -> None:
     """Note the twins of a module of SciPy that a file of this package defines."""
     name = OWN.get(section)
     if name is not None:
-        watch = hook()
-        try:
-            set_hook(None)  # what SciPy draws while it is loaded is not a function's
+        with unheard():  # what SciPy draws while it is loaded is not a function's
             table = import_module(f"{__package__}.{name}").TWINS
-        finally:
-            set_hook(watch)
         del OWN[section]
         TWINS.update({id(original): twin for original, twin in table})
 

@@ -13,6 +13,7 @@ from functier._adopt import (
     compiled,
     contents,
     kernels,
+    meanings,
     python_numbers,
     reach,
     texts,
@@ -22,7 +23,7 @@ from functier._adopt.adoption import _ACTIVE, _ADOPTED
 from functier._adopt.operators import SLOTS
 from functier._core.adopted import ADOPTED
 from functier._core.root import tree_map
-from functier._cpython import call_sites
+from functier._cpython import call_sites, rewriting
 from functier._levels import raised
 from functier._levels.level import Level
 from functier._mutation import array
@@ -215,20 +216,20 @@ def all_uses_renamed(instructions, i):
 
 
 FAULTS_OF_USES = {
-    "each use is a call": (call_sites, "is_called", all_uses_renamed, "type is"),
+    "each use is a call": (rewriting, "is_called", all_uses_renamed, "type is"),
     "a mark is enough": (
-        call_sites,
+        rewriting,
         "is_called",
         lambda instructions, i: (
             instructions[i].opname == "LOAD_GLOBAL" and call_sites._has_null(instructions[i])
         ),
         "called from a table",
     ),
-    "no call": (call_sites, "is_called", lambda instructions, i: False, "call"),
-    "no import": (bindings, "alias_of_module", lambda name: None, "import in a function"),
+    "no call": (rewriting, "is_called", lambda instructions, i: False, "call"),
+    "no import": (meanings, "alias_of_module", lambda name: None, "import in a function"),
     "no defaults": (bindings.Bindings, "_bind_defaults", lambda *_: None, "default argument"),
     "no attributes": (bindings.Bindings, "_bind_attributes", lambda *_: None, "class attribute"),
-    "assigned globals": (bindings, "stored_globals", lambda code: set(), "an own name later"),
+    "assigned globals": (meanings, "stored_globals", lambda code: set(), "an own name later"),
 }
 FAULTS_OF_USES = {k: (change(*c[:3]), c[3]) for k, c in FAULTS_OF_USES.items()}
 
