@@ -9,7 +9,6 @@ import pytest
 from adopt_support import module_of
 
 import functier as ft
-from functier._cpython import rewriting
 
 SIGNATURES = [
     "x", "x, /", "x, y=2.0", "x, /, y=2.0, *, k=3.0", "*args", "x, *rest, k=1.0, **words",
@@ -81,22 +80,21 @@ def test_who_looks_at_callers_finds_the_same_ones_at_the_first_call(tmp_path):
         assert look() == wanted == look()
 
 
-def test_code_is_made_for_functions_that_are_called_and_for_no_others(tmp_path, monkeypatch):
-    made = []
-    monkeypatch.setattr(
-        rewriting, "take_apart", lambda code, take=rewriting.take_apart: made.append(
-            code.co_name
-        ) or take(code)
-    )  # fmt: skip
+def test_code_is_made_for_functions_that_are_called_and_for_no_others(tmp_path):
     text = "".join([f"def f{i}(x):\n    return float(x) * {i}\n" for i in range(20)])
     module = module_of(tmp_path, text)
+
+    def waiting():
+        codes = [getattr(module, f"f{i}").__code__ for i in range(20)]
+        return [i for i, code in enumerate(codes) if code.co_names == ("_functier first",)]
+
     with ft.adopt(module):
-        assert not made
+        assert waiting() == [*range(20)]
         assert ft.grad(module.f3)(2.0) == ft.grad(module.f3)(1.0) == 3.0
-        assert set(made) == {"f3"}
-    before = len(made)
+        assert waiting() == [*range(3), *range(4, 20)]
+        made = module.f3.__code__
     with ft.adopt(module):
-        assert ft.grad(module.f3)(2.0) == 3.0 and len(made) == before
+        assert module.f3.__code__ is made and ft.grad(module.f3)(2.0) == 3.0
 
 
 def test_functions_with_one_code_get_the_other_code_together(tmp_path):

@@ -268,7 +268,7 @@ def adopt(*modules: Any, dependencies: bool = True) -> Adoption:
     >>> with ft.adopt("caller") as adoption:
     ...     adoption
     ...     float(ft.grad(caller.half)(1.0))
-    <functier.adopt(caller): 1 modules and 1 that they call, 1 names bound, 1 functions>
+    <functier.adopt(caller): 1 modules and 1 that they call, 1 names bound, 2 functions>
     3.141592653589793
     >>> with ft.adopt("caller", dependencies=False):
     ...     ft.grad(caller.half)(1.0)
