@@ -348,6 +348,24 @@ def test_messages():
         )  # fmt: skip
 
 
+@pytest.mark.parametrize("solve", [
+    lambda p: fi.odeint(lambda y, t: -p[0] * y * p[1], [1.0], [0.0, 1.0]),
+    lambda p: fi.solve_ivp(lambda t, y: -p[0] * y * p[1], (0, 1), [1.0], t_eval=[1.0]).y,
+    lambda p: fi.quad(lambda x: p[1] * np.exp(-p[0] * x), 0, 1)[0],
+])  # fmt: skip
+def test_states_are_auxiliary_results_of_second_derivatives(solve):
+    def f(p):
+        found = solve(p)
+        return np.sum(found**2), found
+
+    p = np.array([1.0, 0.5])
+    for hessian in (ft.hessian(f, has_aux=True), ft.compile(ft.hessian(f, has_aux=True))):
+        second, states = hessian(p)
+        assert np.array_equal(states, solve(p)) and not isinstance(states, ft.Tensor)
+        own = ft.hessian(lambda p: f(p)[0])(p)
+        np.testing.assert_allclose(second, own, 1e-4, 1e-6)
+
+
 # ---- planted faults ----
 
 

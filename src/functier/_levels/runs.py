@@ -291,7 +291,7 @@ def push_batch(
         inner = _slope(site, call, directions) if twice else call
         pairs, structure, aux = push_forward(site, inner, leaves, directions, has_aux)
         rows = [level.unwrap(t) for _, t in pairs]
-        if randomness != "error":  # aux may vary along the batch: the result of the first example
+        if has_aux:  # a solver's values have the batch, and draws vary along it
             values, tree = flatten(aux)
             first = [level.unwrap(x)[0] if type(x) is level.cls else x for x in values]
             aux = unflatten(tree, first)
