@@ -294,6 +294,26 @@ def test_an_example_of_few_steps_is_enough(tmp_path):
                     made.functions["made"](*args)
 
 
+def test_a_newton_step_of_a_rollout_whose_state_is_unpacked(tmp_path):
+    """Derivatives of numbers of the state are added at places that are known."""
+
+    def cost(u, start):
+        def step(state, u):
+            angle, speed = state
+            new = np.stack([angle + 0.05 * speed, speed + 0.05 * (np.sin(angle) + u)])
+            return new, angle**2 + 0.1 * speed**2 + 0.01 * u**2
+
+        last, costs = ft.scan(step, start, u)
+        return np.sum(costs) + 10 * np.sum(last**2)
+
+    def newton(u, start):
+        return u - np.linalg.solve(ft.hessian(cost)(u, start), ft.grad(cost)(u, start))
+
+    args = X[0, :12], X[1, :2]
+    found = export(tmp_path, newton, *args).functions["made"](*args)
+    assert np.array_equal(found, ft.compile(newton, backend="llvm", warm=True)(*args))
+
+
 def test_a_module_is_exported_with_its_arrays(tmp_path):
     nn = ft.nn
     net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))

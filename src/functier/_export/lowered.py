@@ -405,7 +405,8 @@ def name_of(node: Node) -> str:
 
 def why(node: Node, division: Any) -> str:
     """Return why a node is NumPy's, and what helps."""
-    reason, op, target = division.reasons[node], find(node.func), TARGET.get()
+    func: Any = node.func
+    reason, op, target = division.reasons[node], find(func), TARGET.get()
     if "rounded" in reason or "cblas" in reason or "own loop" in reason:
         return f"{reason}; exact=False computes it with own code, whose last bits may be others"
     if op is not None and op.body is not None and target is not None and target.exact:

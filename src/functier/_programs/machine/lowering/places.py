@@ -200,6 +200,8 @@ def _add_at(low: Lowering, node: Node) -> Any:
     dtype = dtype_of(node.form)
     index = _indexing.fill_holes(skeleton, indices)
     empty = zeros(low, shape, dtype)
+    if is_basic(index) and not growing_in(index):
+        return written_to(low, empty, at(empty, index), low.value(values))
     loop = probe_shape(shape, index)
     pattern = Pattern(shape, empty.place.strides, index, loop)
     place = empty.place._replace(offset=pattern.offset, strides=(0,) * len(loop))
