@@ -43,7 +43,7 @@ from .guards import digest
 from .integers import asked, number, settled
 from .literals import COPIED, copy_of, owned
 from .questions import ANSWERS, HERE, fails, is_internal, is_writeable, takes_items, text
-from .quick import FACTS, LENGTHS, SPELLED, fast_calls, public_call
+from .quick import FACTS, LENGTHS, SPELLED, fast_calls, is_whole, public_call
 from .repeated import repeat
 from .sampled import Sampled, Samples
 from .stores import ProgramStore, is_fresh
@@ -52,7 +52,6 @@ from .watching import (
     Quiet,
     is_followed,
     is_of_rooms,
-    is_public,
     is_quiet,
     runs_alone,
     unwatched,
@@ -73,7 +72,7 @@ PYTHONS = {bool, int, float, complex}
 class RecordLevel(Level):
     """A level of `trace`: `_value` is the value, `_extra` the node that computes it."""
 
-    batches, differentiates, records, guards = False, None, False, True
+    batches, differentiates, records, guards, wholes = False, None, False, True, None
     store = ProgramStore
     serves = False
     instead = "return it from the function"
@@ -83,7 +82,6 @@ class RecordLevel(Level):
     note_made, has_made, draw = note_made, has_made, draw
     forwards_methods = True
     careful = False  # whether it trusts nothing to be finite as it was in the trace
-    wholes: Any = None  # functions made of others that are calls of the program; None for all
     watch: Any = None  # that of the trace
     note: Any = None  # the function of the watch, which is off at times
     reads: Any = None  # what the trace reads besides its arguments, if that is watched
@@ -323,8 +321,7 @@ class RecordLevel(Level):
                 return self.record(SPELLED[func], args, kwargs)
         if func is np.astype and type(self.concrete(args[0])) in PYTHONS:
             return self.record(np.asarray, args, {})  # which takes Python's numbers, too
-        whole = is_public(func) and self.is_whole(func)
-        if op.body is None or (whole and not is_followed(func, args, kwargs)):
+        if op.body is None or (is_whole(self, func) and not is_followed(func, args, kwargs)):
             if op.by_value:
                 self.guard_form(op, op.bind(args, kwargs))
             made = self.record(func, args, kwargs)
@@ -332,10 +329,6 @@ class RecordLevel(Level):
                 self.guard_sizes(made)
             return made
         return self.parts_of(op.body, args, kwargs)
-
-    def is_whole(self, func: Any) -> bool:
-        """Return whether a function of a library that is made of others is one call."""
-        return self.wholes is None or func in self.wholes
 
     def parts_of(self, body: Callable, args: tuple, kwargs: dict) -> Any:
         """Return the result of a function that is made of others, which are recorded."""
