@@ -60,11 +60,11 @@ class System:
 
     def owning(self, copy: Callable) -> "System":
         """Return the same system with patterns of their own, as the matrices may get others."""
-        patterns = [p and p.owning(copy) for p in (self.pattern, self.preconditioner)]
-        if patterns == [self.pattern, self.preconditioner]:
+        of_a, of_m = [p and p.owning(copy) for p in (self.pattern, self.preconditioner)]
+        if of_a is self.pattern and of_m is self.preconditioner:
             return self
         return System(
-            self.solver, self.options, *patterns, self.operator, self.derivative, self.then
+            self.solver, self.options, of_a, of_m, self.operator, self.derivative, self.then
         )
 
     @property
