@@ -105,6 +105,8 @@ COPIES: dict[tuple[int, TwinOf], FunctionType] = {}
 """Copies of functions, by the number of the original and the same."""
 
 
+BETWEEN: set[int] = set()
+"""The numbers of code that calls methods of tensors for other code."""
 OWN_CODE: dict[int, CodeType] = {}
 """The code of copies of the functions of libraries, and what is inside it, by its number."""
 

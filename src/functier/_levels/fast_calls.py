@@ -27,7 +27,7 @@ from .._core.numpy_facts import VALUES
 from .._core.tensor import Tensor
 from .._cpython.code import title_of_code
 from .._cpython.frames import caller_of, code_at, current_frame, package_at
-from .._cpython.functions import OWN_CODE, SOURCES
+from .._cpython.functions import BETWEEN, OWN_CODE, SOURCES
 from .lineage import encloses, level_in
 from .operands import is_anywhere, known
 from .views import note_point
@@ -164,8 +164,6 @@ EQUALITY = {
 
 LIBRARIES = {"scipy"}
 """Libraries whose functions may run on tensors as they are, and not by copies alone."""
-BETWEEN: set[int] = set()
-"""The numbers of code that calls methods of tensors for other code."""
 
 
 def meet(found: Any, same: bool, *operands: Any) -> None:

@@ -28,7 +28,6 @@ NOTE [fingerprints]
     sums would double its time, and the fingerprint has elements at equal distances alone.
 """
 
-from array import array
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -60,9 +59,6 @@ float64 = np.float64
 CONSTANT = np.dtype, np.ufunc, FunctionType, type
 """Types of objects that nobody writes to."""
 
-BUFFERS = array, bytearray, memoryview
-"""Types of Python's own memory, which NumPy takes for arrays."""
-
 SMALL = 64
 """The size up to which a second copy costs less than a search for the first."""
 
@@ -90,9 +86,13 @@ def copy_of(x: ndarray) -> ndarray:
 
 
 def is_memory(x: Any) -> bool:
-    """Return whether NumPy reads an object of another library, or of Python, as an array."""
-    foreign = not isinstance(x, np.generic) and any([hasattr(x, name) for name in INTERFACES])
-    return foreign or isinstance(x, BUFFERS)
+    """Return whether NumPy reads an object as an array whose elements somebody may write to."""
+    if isinstance(x, np.generic):
+        return False
+    try:
+        return type(x) is memoryview or not memoryview(x).readonly
+    except (TypeError, ValueError, BufferError):  # an object that has or makes an array
+        return any([hasattr(x, name) for name in INTERFACES])
 
 
 class Copies:

@@ -24,9 +24,8 @@ from .._core.numpy_facts import PLAIN, name_of
 from .._core.tensor import Tensor
 from .._cpython.code import file_of_code
 from .._cpython.frames import current_frame
-from .._cpython.functions import hook, read_code, set_hook
+from .._cpython.functions import BETWEEN, hook, read_code, set_hook
 from .._cpython.homes import HOME, home_of
-from .._levels.fast_calls import BETWEEN
 from .._mutation.array import Array
 from .objects import DISPATCHER, reached_from
 from .questions import LIBRARIES
@@ -214,7 +213,7 @@ class Quiet:
                 set_hook(note)
             return method(*args, **kwargs)
 
-        BETWEEN.add(id(run.__code__))
+        BETWEEN.add(id(read_code(run)))
         return run
 
     def begin(self, roots: list) -> Any:
