@@ -410,13 +410,96 @@ def test_derivatives_of_odeint_are_a_loop(fun, transform):
     assert len(compiled.programs) == 1 and compiled.explain().count("odeint: ") == 1
 
 
-def test_derivatives_of_a_stiff_equation_by_odeint_are_scipys():
+def robertson(t, y, p):
+    first, second, third = 0.04 * p[0] * y[0], 1e4 * y[1] * y[2], 3e7 * p[1] * y[1] ** 2
+    return [second - first, first - second - third, third]
+
+
+def tracked(t, y, p):
+    return np.stack([-1e4 * p[0] * (y[0] - np.cos(p[1] * t))])
+
+
+STIFF = {robertson: [1.0, 0.0, 0.0], tracked: [0.0], epidemic: EQUATIONS[epidemic]}
+TIGHT = {"rtol": 1e-6, "atol": 1e-9}
+
+
+def by_implicit(module, fun, method, p, **options):
+    if method == "odeint":
+        return module.odeint(lambda y, t: fun(t, y, p), STIFF[fun], TIMES, **TIGHT)
+    options = TIGHT | options
+    return module.solve_ivp(fun, (0, 5), STIFF[fun], method, TIMES, args=(p,), **options).y
+
+
+@pytest.mark.parametrize("fun, method", [
+    (robertson, "Radau"), (robertson, "LSODA"), (tracked, "BDF"), (epidemic, "odeint"),
+    *[
+        pytest.param(*each, marks=pytest.mark.slow)
+        for each in ((robertson, "odeint"), (epidemic, "BDF"), (epidemic, "LSODA"))
+    ],
+])  # fmt: skip
+def test_derivatives_of_implicit_methods_are_a_loop(fun, method):
+    """The values are SciPy's, which is called once for a gradient."""
+
     def f(p):
-        slope = lambda y, t: [-1e6 * p * (y[0] - np.cos(t))]  # noqa: E731
-        return np.sum(si.odeint(slope, [0.0], TIMES))
+        found = by_implicit(si, fun, method, p)
+        return np.sum(found**2), found
+
+    compiled = ft.compile(ft.grad(f, has_aux=True))
+    for p in parameters(3):
+        slope, found = compiled(p)
+        assert np.array_equal(found, by_implicit(plain, fun, method, p))
+        own = ft.grad(lambda p: np.sum(by_implicit(si, fun, "LSODA", p) ** 2))(p)
+        np.testing.assert_allclose(slope, own, 1e-3, 3e-5)  # the values of Radau are off by that
+    name = "odeint: " if method == "odeint" else "solve_ivp: "
+    assert len(compiled.programs) == 1 and compiled.explain().count(name) == 1
+
+
+@pytest.mark.filterwarnings("ignore:.*each example has its own steps:functier.FallbackWarning")
+@pytest.mark.parametrize("transform", [
+    lambda f: ft.vmap(ft.grad(f)),
+    pytest.param(lambda f: ft.vmap(ft.hessian(f)), marks=pytest.mark.slow),
+])  # fmt: skip
+def test_other_derivatives_of_implicit_methods_are_loops(transform):
+    def f(p):
+        return np.sum(by_implicit(si, robertson, "Radau", p) ** 2)
+
+    compiled, given = ft.compile(transform(f)), parameters(2)
+    np.testing.assert_allclose(compiled(given), transform(f)(given), 1e-4, 1e-6)
+    assert len(compiled.programs) == 1
+
+
+def test_a_stiff_equation_of_many_unknowns_is_scipys_to_solve():
+    def f(p):
+        slope = lambda t, y: -p * y + np.roll(y, 1)  # noqa: E731
+        return np.sum(si.solve_ivp(slope, (0, 1), np.ones(17), "BDF", [1.0]).y)
 
     compiled = ft.compile(ft.grad(f))
-    assert compiled(1.0) == ft.grad(f)(1.0)
+    assert compiled(2.0) == pytest.approx(ft.grad(f)(2.0), rel=1e-13)
+
+
+@pytest.mark.parametrize("fault", [None, "A", "T", "D"])
+def test_the_method_for_stiff_equations_has_order_four(fault, monkeypatch):
+    """Half the step makes the error of a state, also within a step, at least twelve times less."""
+    table = faulty.Rodas.method
+    if fault is not None:
+        rows = np.array([0.0, *getattr(table, fault)], dtype=object)[1:]
+        k = 0 if fault == "D" else 1
+        rows[k] = tuple(np.array(rows[k]) * 1.01) if fault != "T" else rows[k] * 1.01
+        monkeypatch.setattr(table, fault, tuple(rows))
+    steps = faulty.Rodas(lambda t, y: -t * y**2, 1.0, 1.0, np.ones(1), np.inf)
+
+    def errors(n):
+        y, found = np.array([2.0]), []
+        for t in np.arange(n) / n:
+            new, slopes = steps.stages(t, 1 / n, y, steps.system(t, y))
+            within = steps.between(np.array([[0.5]]), t, 1 / n, y, new, slopes)
+            exact = [2 / (1 + at**2) for at in (t + 1 / n, t + 0.5 / n)]
+            found.append([abs(new - exact[0]), abs(within - exact[1])])
+            y = new
+        return [np.max(column) for column in zip(*found)]
+
+    ratios = np.divide(errors(20), errors(40))
+    assert np.all(ratios > 12) == (fault is None)
 
 
 CALLS = {

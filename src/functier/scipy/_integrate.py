@@ -302,7 +302,14 @@ FOLLOWED: list[tuple[Any, Any]] = [
 ]
 TWINS = [
     *[(original, as_step(twin)) for original, twin in FOLLOWED],
-    (sci.solve_ivp, as_step(_ode.solve_ivp, _explicit.solve_ivp, _ode.takes_adjoint)),
+    (
+        sci.solve_ivp,
+        as_step(
+            _ode.solve_ivp,
+            functools.partial(_explicit.solve_ivp, as_step(_ode.solve_ivp)),
+            _ode.takes_adjoint,
+        ),
+    ),
     (
         sci.odeint,
         as_step(

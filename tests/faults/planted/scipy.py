@@ -43,6 +43,7 @@ from functier.scipy import (
     _scattered,
     _sets_of_points,
     _sparse_parts,
+    _stepping,
     _steps,
     _trees,
 )
@@ -346,12 +347,13 @@ def wrong_step(fault, monkeypatch):
 
 # ---- scipy twins explicit loops ----
 
-no_estimate = change(_explicit.Steps, "size", lambda self, x, *states: 0.0 * np.sum(x))
+Rodas = _stepping.Rodas
+no_estimate = change(_stepping.Steps, "size", lambda self, x, *states: 0.0 * np.sum(x))
 
 
 def another_norm(monkeypatch):
-    real = _explicit.Steps.size
-    monkeypatch.setattr(_explicit.Steps, "size", lambda *given: 2.0 * real(*given))
+    real = _stepping.Steps.size
+    monkeypatch.setattr(_stepping.Steps, "size", lambda *given: 2.0 * real(*given))
 
 
 errors_of_values_alone = change(
