@@ -248,3 +248,26 @@ def other_constants(monkeypatch):
         return right(name, np.nextafter(x, np.inf) if x.dtype.kind == "f" else x)
 
     monkeypatch.setattr(modules, "constant_of", planted)
+
+
+# ---- complex numbers in machine code ----
+
+
+def another_sign(monkeypatch):
+    from functier._programs.machine.parts import complex_rules
+
+    right = complex_rules.product
+
+    def planted(self, a, b):
+        return right(self, a, complex_rules.Pair(b.re, self.real(np.negative, b.im)))
+
+    monkeypatch.setattr(complex_rules, "product", planted)
+
+
+def one_part_twice(monkeypatch):
+    from functier._programs.machine.parts import complexes
+
+    monkeypatch.setattr(complexes, "imag_of", complexes.real_of)
+
+
+COMPLEX = {"a sign": another_sign, "a part": one_part_twice}

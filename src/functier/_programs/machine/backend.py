@@ -20,15 +20,17 @@ from .compiler import engine
 from .linalg import blas, inner
 from .lowering import effects, loops, places, products, reductions
 from .lowering.steps import strides_out
+from .parts import complex_rules
 from .parts.answers import chooses, flagged
+from .parts.complexes import in_pairs
 from .parts.division import Division, Stage, after, input_form, with_many_effects
 from .parts.lengths import NONE, ROOM, fixed, free_loops, tells_if_longer
 from .parts.modules import PIECE, Text, TooLong
 
 __all__ = ["MachineProgram", "use_machine"]
 
-REGISTERED = effects, loops, places, products, reductions
-"""The modules whose import fills the table of rules."""
+REGISTERED = effects, loops, places, products, reductions, complex_rules
+"""The modules whose import fills the tables of rules."""
 
 FEW = 1000
 """A loop of so many nodes is written out where answers depend on values that are rounded."""
@@ -241,6 +243,8 @@ class MachineProgram:
         Whether Python code has chosen in its loops.
     bounds : set of int
         The numbers of the guards that tell if a loop has more steps than there is room for.
+    left : bool
+        Whether NumPy makes all calls of a loop.
     reasons : list of str
         The calls that stay NumPy's, and why.
     fallbacks : list of Fallback
@@ -263,6 +267,7 @@ class MachineProgram:
         numpys: set[Any] = division.outside - division.beyond - division.rounded
         own_loops = [node for node in graph.nodes if is_loop(node) and node in numpys]
         inner = {node: maker.loop_of(node.func) for node in own_loops}
+        self.left = None in inner.values()
         self.reasons = [
             f"{getattr(node.func, '__name__', node.func)}: {division.reasons[node]}"
             f"{', but for parts of a step' if inner.get(node) else ''}"
@@ -310,18 +315,25 @@ def use_machine(
     if missing:
         return [f"no machine code: {missing}"]
     graph = summed(graph)
-    free = free_loops(graph)
+    paired = in_pairs(graph)
 
-    def make(room: int) -> MachineProgram:
-        lengths = fixed(graph, free, room)
-        return MachineProgram(lengths, program.name, contract, threads, bounded=bounded)
+    def making(graph: Graph) -> tuple[MachineProgram, Callable]:
+        free = free_loops(graph)
 
-    try:
+        def make(room: int) -> MachineProgram:
+            lengths = fixed(graph, free, room)
+            return MachineProgram(lengths, program.name, contract, threads, bounded=bounded)
+
         try:
-            machine = make(ROOM)
+            return make(ROOM), make
         except Numpys:
             free = NONE
-            machine = make(0)
+            return make(0), make
+
+    try:
+        machine, make = making(paired)
+        if machine.left and paired is not graph:  # NumPy has more calls of pairs
+            machine, make = making(graph)
     except Exception as error:  # NumPy's program is there
         return [f"no machine code: {type(error).__name__}: {error}"]
     if machine.run is not None:
