@@ -274,18 +274,18 @@ def test_the_memory_for_steps_is_bounded(tmp_path):
         export(tmp_path, root, 2.0, max_steps=0)
 
 
-def test_an_example_of_few_steps_is_enough(tmp_path):
-    """Loops that end at once, and shorter ones of a derivative, give a status and no number."""
+def test_lengths_that_a_loop_does_not_run_for_give_a_status(tmp_path):
+    """The first steps run by themselves, and have to be there in each call."""
 
     def f(x, n):
         start = np.int64(0), x
         return ft.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, np.sin(s[1]) + x), start)[1]
 
-    cases = [(f, 2, 1), (ft.jacfwd(f), 2, 1), (ft.grad(f), 4, 4), (ft.hessian(f), 4, 4)]
+    cases = [(f, 2, 2), (ft.jacfwd(f), 3, 3), (ft.grad(f), 5, 5), (ft.hessian(f), 6, 6)]
     for each, example, least in cases:
         options = {"max_steps": 40}
         made = export(tmp_path, each, np.float64(0.3), np.int64(example), **options)
-        for n in (0, 1, 2, 3, 4, 5, 9, 40):
+        for n in (0, 1, 2, 3, 4, 5, 6, 9, 40):
             args = np.float64(0.3), np.int64(n)
             if n >= least:
                 np.testing.assert_allclose(made.functions["made"](*args), each(*args), rtol=1e-13)

@@ -145,7 +145,7 @@ class Repeats:
         found = apart(leaves, level.cls)
         forms = [(form_of(level.concrete(x)), type(x) is level.cls) for x in found.values]
         self.kinds = structure, found.kinds, found.axes, forms
-        return bool(before is not None and self.kinds != before)
+        return bool(self.kinds != before)
 
     def goes_on(self, position: int) -> bool:
         """Return whether a step follows, which is an answer where the length is a value."""
