@@ -83,7 +83,7 @@ FAULTS = {
         "composite.linspace-d[]-0.0,1", lambda patch: patch.setattr(nests, "NOTHING", -0.0),
     ),
     "two declarations of one function": (
-        "scipy_linalg_decompositions.sl.eigh_tridiagonal-d[3],d[2]",
+        "scipy_linalg_decompositions.sl.eig_banded-d[2,4]",
         lambda patch: patch.setattr(
             routines.Routine, "declare", lambda self, name, text: DECLARE(self, name, f"{text} ;")
         ),

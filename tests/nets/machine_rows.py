@@ -62,7 +62,7 @@ BY_ROUNDING = {
 }
 """Calls whose infinities and NaNs are a matter of rounding, and why: they are left out."""
 
-ENDLESS = "svd|eig|pinv|lstsq|least|rank|cond|norm|roots|fit|orth|null|polar|sqrtm|logm|hyp"
+ENDLESS = "svd|eig|pinv|lstsq|least|rank|cond|norm|schur|roots|fit|orth|null|polar|sqrtm|logm|hyp"
 """Functions of LAPACK and SciPy that may iterate for ever where a number is infinite."""
 
 

@@ -24,6 +24,8 @@ REASONS = {
     "Cholesky factors solve with a triangular factor, which has a zero on its diagonal",
     r"LinAlgError: A singular matrix detected: slice\(s\) \[0\]": "a pair of matrices of which the "
     "second one is singular has infinite eigenvalues",
+    "LinAlgError: scipy.linalg.schur has no derivative where two eigenvalues are equal": "the "
+    "vectors of equal eigenvalues are not determined, as those of eigh",
     r"LinAlgError: numpy\.linalg\.(svd|eigh|eig): (equal (singular |eigen)|a single one of several "
     "equal eigen)values": "they do not determine their vectors",
     r"ValueError: Each entry in 'x' must be greater": "a point that has no density",

@@ -3,6 +3,7 @@
 import numpy as np
 
 import functier.scipy.linalg as sl
+from functier.scipy._rules.linalg.schur import solve_below, solve_columns
 
 from ._row import normal, positive, row
 from .eig import TURNS
@@ -11,6 +12,20 @@ from .orthogonal import projected
 from .scipy_linalg import of_definite
 
 C, F = complex, np.float32
+
+
+PAIRED = np.array(
+    [
+        [1.0, 2.0, 0.3, 0.5, -0.4],
+        [-1.5, 0.5, 0.2, 0.1, 0.3],
+        [0.1, 0.4, 3.0, -0.6, 0.2],
+        [0.2, -0.3, 0.1, -2.0, 1.5],
+        [0.3, 0.1, 0.2, -2.5, -1.0],
+    ]
+)
+"""A real matrix with two pairs of complex eigenvalues, and a real one."""
+
+BADLY_SCALED = np.array([[1.0, 700.0, 0.5], [0.002, 2.0, 30.0], [0.1, 1.0, 3.0]])
 
 
 def spread_out(m, n, dtype=float):
@@ -38,6 +53,10 @@ def tridiagonal(**options):
     return lambda d, e: rotated(lambda d: sl.eigh_tridiagonal(d, e, **options))(d)
 
 
+def banded(**options):
+    return rotated(lambda x: sl.eig_banded(x, **options))
+
+
 def nearby(i, x, rng):
     """Other matrices, with eigenvalues of the same kind that stay apart."""
     return x * rng.uniform(0.97, 1.03, size=x.shape)
@@ -51,6 +70,54 @@ def full(x):
     q, r = sl.qr(x)
     k = min(np.shape(x)[-2:])
     return q[..., :k], projected(q[..., k:]), r
+
+
+def require_alike(a, b):
+    """Raise for shapes that the callers of the solvers in the package never give."""
+    if np.shape(a)[-2:] != np.shape(b)[-2:]:
+        raise ValueError("matrices of one shape are expected")
+
+
+def below(t, m):
+    """Solve for the part below a matrix with a block of two rows, as Schur's form has them."""
+    require_alike(t, m)
+    rows, columns = np.array([0, 0, 0, 1, 0, 1, 0, 0, 2]), np.array([0, 1, 2, 0, 0, 2, 0, 0, 2])
+    t = np.reshape(t[..., rows, columns], (3, 3)) * np.array([[1, 1, 1], [1, 1, 1], [0, 0, 1]])
+    return solve_below(t, m), solve_below(t, m, True)
+
+
+def columns(h, m):
+    require_alike(h, m)
+    h = np.triu(h, -1)
+    return solve_columns(h, m), solve_columns(h, m, True)
+
+
+def without_phases(decomposition):
+    """Return what does not depend on the phases of the vectors of Schur's form."""
+
+    def function(x):
+        t, z = decomposition(x)[:2]
+        w = np.diagonal(t, 0, -2, -1)
+        return w, np.abs(t) ** 2, np.matmul(z * np.sin(w)[..., None, :], np.conjugate(z.mT))
+
+    return function
+
+
+def spaces(decomposition):
+    """Return what does not depend on how LAPACK turns the vectors of two blocks."""
+
+    def function(x):
+        t, z = decomposition(x)[:2]
+        first, second = z[..., :2], z[..., 2:4]
+        sizes = [np.sum(b * b) for b in (t[:2, :2], t[:2, 2:4], t[:2, 4], t[2:4, 4], t[4, 4])]
+        return *sizes, np.matmul(first, first.mT), np.matmul(second, second.mT)
+
+    return function
+
+
+def balanced(x):
+    """Balance a matrix with zeros, of which LAPACK exchanges the rows."""
+    return sl.matrix_balance(np.where(np.array([[1, 1, 0], [1, 1, 0], [1, 1, 1]]), x, 0))
 
 
 def parts(*values):
@@ -141,9 +208,36 @@ ROWS = [
     row(sl.eigvals, spread_out(3, 3), near_one(3), _like=nearby),
     row(sl.eigvals, TURNS, near_one(3), _like=nearby, _name="sl.eigvals pair"),
     row(sl.eigvals, TURNS, homogeneous_eigvals=True, _like=nearby),
+    of("sl.cdf2rdf", lambda x: sl.cdf2rdf(*sl.eig(x)), TURNS, _like=nearby),
+    row(sl.schur, TURNS, _like=nearby),
+    of("sl.schur", spaces(sl.schur), PAIRED, _like=nearby),
+    of("sl.schur", spaces(called(sl.schur, sort="lhp")), PAIRED, _like=nearby),
+    of("solve_below", below, TURNS, normal(3, 3), _like=nearby, _order=1),
+    of("sl.schur complex", without_phases(sl.schur), normal(3, 3, dtype=C)),
+    of("sl.schur complex", without_phases(called(sl.schur, output="complex")), TURNS),
+    row(sl.schur, spread_out(3, 3), _like=nearby),
+    row(sl.schur, spread_out(2, 2, dtype=F), _like=nearby),
+    of("sl.rsf2csf", lambda x: sl.rsf2csf(*sl.schur(x)), TURNS, _like=nearby),
+    of("sl.rsf2csf", without_phases(lambda x: sl.rsf2csf(*sl.schur(x))), PAIRED, _like=nearby),
+    of("sl.rsf2csf", lambda x: sl.rsf2csf(*sl.schur(x)), spread_out(2, 2, dtype=F), _like=nearby),
+    row(sl.hessenberg, spread_out(4, 4), calc_q=True, _like=nearby),
+    row(
+        sl.hessenberg, normal(4, 4, dtype=C), calc_q=True, _like=nearby, _name="complex hessenberg"
+    ),
+    row(sl.hessenberg, normal(3, 3), _like=nearby),
+    row(sl.hessenberg, normal(2, 2, dtype=F), calc_q=True),
+    of("solve_columns", columns, normal(4, 4), normal(4, 4), _like=nearby, _order=1),
     row(sl.qr_multiply, normal(3, 2), normal(2, 3)),
     row(sl.qr_multiply, normal(3, 2, dtype=C), normal(2), mode="left", conjugate=True),
     row(sl.qr_multiply, normal(2, 3), normal(2), pivoting=True),
     row(sl.diagsvd, normal(2), 2, 3),
     row(sl.diagsvd, normal(2, dtype=C), 4, 2),
+    of("sl.eig_banded", banded(), positive(2, 4)),
+    of("sl.eig_banded", banded(lower=True, select="i", select_range=(1, 2)), positive(3, 3)),
+    row(sl.eig_banded, positive(2, 3), eigvals_only=True, lower=True),
+    row(sl.eigvals_banded, positive(2, 3)),
+    row(sl.eigvals_banded, normal(2, 3, dtype=C), lower=True, select="i", select_range=(0, 1)),
+    of("sl.matrix_balance", balanced, BADLY_SCALED, _like=nearby),
+    row(sl.matrix_balance, BADLY_SCALED, _like=nearby),
+    row(sl.matrix_balance, BADLY_SCALED + 0j, separate=True, permute=False, _like=nearby),
 ]

@@ -46,6 +46,11 @@ ERRORS = [
     ("eig", lambda m, a: m.eig(a), TALL),
     ("pinv", lambda m, a: m.pinv(a, rtol=-1), A),
     ("lstsq", lambda m, a: m.lstsq(a, np.ones(5)), A),
+    ("schur", lambda m, a: m.schur(a, output="round"), A),
+    ("schur sort", lambda m, a: m.schur(a, sort="round"), A),
+    ("rsf2csf", lambda m, a: m.rsf2csf(a, np.eye(4)), A),
+    ("matrix_balance", lambda m, a: m.matrix_balance(a), TALL),
+    ("eig_banded", lambda m, a: m.eig_banded(a, select="i", select_range=(1, 7)), A),
     ("qr_multiply", lambda m, a: m.qr_multiply(a, np.ones((2, 3))), TALL),
     ("qr_multiply mode", lambda m, a: m.qr_multiply(a, B, "round"), A),
     ("diagsvd", lambda m, s: m.diagsvd(s, 4, 5), B),
@@ -74,8 +79,10 @@ def test_wrong_arguments_raise_scipys_errors(call, x):
         (lambda m, a: m.svd(a), STACK),
         (lambda m, a: m.eigvalsh(a, np.eye(3)), STACK),
         (lambda m, a: m.lstsq(a, B)[0], STACK),
+        (lambda m, a: m.rsf2csf(*m.schur(a)), STACK),
+        (lambda m, a: m.eig_banded(a), STACK),
     ],
-    ids="solve sym triangular lu qr rq svd eigvalsh lstsq".split(),
+    ids="solve sym triangular lu qr rq svd eigvalsh lstsq schur eig_banded".split(),
 )
 @pytest.mark.skipif(not hasattr(scipy.linalg.qr, "__wrapped__"), reason="SciPy without stacks")
 def test_stacks_of_matrices(call, x):
@@ -109,6 +116,8 @@ EMPTY = (
     "svdvals",
     "eigh",
     "eig",
+    "schur",
+    "hessenberg",
 )
 
 
@@ -126,14 +135,38 @@ def test_empty_matrices(name):
         (lambda a: sl.qr(a, mode="raw"), "economic"),
         (lambda a: sl.eig(a, np.eye(3), homogeneous_eigvals=True), "leave it out"),
         (lambda a: sl.eig(a, np.eye(3), left=True, right=False), "left=True alone"),
-        (lambda a: sl.schur(a)[0], "eigvals"),
+        (lambda a: sl.eig_banded(a + 1j), "eigvals_banded"),
         (lambda a: sl.ldl(a), "cholesky"),
     ],
-    ids=["qr", "homogeneous", "left", "schur", "ldl"],
+    ids=["qr", "homogeneous", "left", "banded", "ldl"],
 )
 def test_forms_that_are_refused(call, remedy):
     with pytest.raises(ft.UnsupportedError, match=remedy):
         moved(call, A)
+
+
+TURN = np.array([[0.6, 0.8], [-0.8, 0.6]])
+
+
+@pytest.mark.parametrize(
+    "x, output, message",
+    [
+        (np.diag([1.0, 2.0, 1.0]), "real", "two eigenvalues are equal"),
+        (np.eye(2), "complex", "two eigenvalues are equal"),
+        (TURN, "real", "write output='complex'"),
+    ],
+    ids=["real", "complex", "rotation"],
+)
+def test_a_form_of_schur_that_jumps_has_no_derivative(x, output, message):
+    def function(a):
+        return sl.schur(a, output)[0]
+
+    with pytest.raises(np.linalg.LinAlgError, match=message):
+        moved(function, x)
+    with pytest.raises(np.linalg.LinAlgError, match=message):
+        ft.vjp(function, x)[1](np.ones_like(function(x)))
+    np.testing.assert_array_equal(ft.vmap(function)(x[None]), function(x)[None])
+    moved(lambda a: np.diagonal(sl.schur(a, "complex")[0]), TURN)
 
 
 C = A + 1j * np.diag([0.3, -0.2, 0.1]) + 0.1j * A.T
@@ -164,6 +197,9 @@ CHOICES = {  # what depends on the choice, what does not, and at which matrix
     "qr of a complex matrix": (
         lambda q: np.real(q[0, 2]), lambda q: projector(q[:, 2:]),
         lambda a: sl.rq(a.mT)[1][::-1].mT, FIVE[:3] + 1j,
+    ),
+    "schur": (
+        lambda z: np.real(z[0, 0]), lambda z: projector(z[:, :1]), lambda a: sl.schur(a)[1], C,
     ),
 }  # fmt: skip
 
@@ -198,10 +234,33 @@ def test_a_gradient_that_depends_on_a_choice_of_lapack_is_refused(name):
     np.testing.assert_allclose(second, difference(slope), rtol=1e-5)
 
 
+def test_a_form_of_hessenberg_that_jumps_has_no_derivative():
+    with pytest.raises(np.linalg.LinAlgError, match="hessenberg has no derivative"):
+        moved(sl.hessenberg, np.eye(3))
+
+
+def test_numbers_of_sorted_eigenvalues_are_those_of_each_example():
+    found = ft.vmap(lambda a: sl.schur(a, sort="lhp")[2])(np.stack([A, -A, A - 4 * np.eye(3)]))
+
+    np.testing.assert_array_equal(
+        found, [0, 3, scipy.linalg.schur(A - 4 * np.eye(3), sort="lhp")[2]]
+    )
+
+
+def test_values_that_are_no_pairs_are_refused():
+    with pytest.raises(ValueError, match="one beside the other"):
+        moved(lambda a: sl.cdf2rdf(B + 1j * np.array([1, 0, -1]), a), A)
+
+
 def test_a_number_is_no_matrix_of_an_equation():
     """For SciPy it has another meaning."""
     with pytest.raises(ValueError, match="must have the same shape"):
         moved(lambda a: sl.solve_discrete_lyapunov(a[:1, :1], A), A)
+
+
+def test_a_form_that_is_no_form_of_schur_is_refused():
+    with pytest.raises(ValueError, match="not a real Schur form"):
+        moved(lambda a: sl.rsf2csf(a, np.eye(3)), A)
 
 
 def test_complex_vectors_of_a_pair_have_no_derivative():

@@ -54,7 +54,7 @@ KIT = {
     "_rules.indexing": "add_at fill_holes getitem place read_at",
     "_rules.linalg.contract": "conj",
     "_rules.linalg.gaps": "check_choice",
-    "_rules.linalg.orthogonal": "adjoint",
+    "_rules.linalg.orthogonal": "adjoint reciprocal",
     "_rules.linalg.lstsq": "least_squares",
     "_rules.velocities": "beta_velocities gamma_velocity",
     "_transforms.points": "Point Settings",

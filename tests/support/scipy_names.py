@@ -11,7 +11,7 @@ NAMES: dict[str, str] = {
     """,
     "linalg": """
         solve solve_triangular cho_factor cho_solve cholesky lu lu_factor lu_solve qr svd svdvals
-        eigh eigvalsh eig eigvals inv pinv pinvh det lstsq expm logm sqrtm expm_frechet
+        eigh eigvalsh eig eigvals schur inv pinv pinvh det lstsq expm logm sqrtm expm_frechet
         solve_sylvester solve_continuous_lyapunov solve_discrete_lyapunov solve_toeplitz
         solve_banded solveh_banded block_diag toeplitz circulant hankel norm null_space orth polar
     """,

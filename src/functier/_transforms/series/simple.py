@@ -16,7 +16,7 @@ ULPS = 1024
 """Gaps of so many units in the last place of the largest value count as closed, as in the rules."""
 
 NAMES = {
-    "eig", "eigh", "eigh_tridiagonal", "eigvals", "eigvalsh",
+    "eig", "eig_banded", "eigh", "eigh_tridiagonal", "eigvals", "eigvals_banded", "eigvalsh",
     "eigvalsh_tridiagonal", "svd", "svdvals",
 }  # fmt: skip
 """The functions, of NumPy and of SciPy."""

@@ -8,16 +8,18 @@ NOTE [diagonal form]
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
+from ...._core.errors import UnsupportedError
 from ...._core.numpy_facts import Value
 from ...._rules.linalg.contract import conj
-from ..declare import declare, dispatching, record_of
-from .stacks import declare_of_pair, each_vmap, keeping, lapack_dtype, matrices
+from ..declare import declare, declare_composite, dispatching, record_of
+from .eigen import eigh, eigvalsh, like_scipys, part_of
+from .stacks import declare_of_pair, each_vmap, keeping, lapack_dtype, matrices, refuse
 
 # ---- matrices in diagonal form ----
 
@@ -285,3 +287,55 @@ def _cho_solve_banded(
     else:
         first, second = _adjoint(0, n, cb), cb
     return _general((0, n), second, _general((n, 0), first, b, rank), rank)
+
+
+# ---- eigenvalues: those of the whole matrix ----
+
+
+@declare_composite(sl, "eig_banded")
+def _eig_banded(
+    a_band: Value,
+    lower: bool = False,
+    eigvals_only: bool = False,
+    overwrite_a_band: bool = False,
+    select: Any = "a",
+    select_range: Sequence | None = None,
+    max_ev: int = 0,
+    check_finite: bool = True,
+) -> Any:
+    (a_band,) = matrices(check_finite or not eigvals_only, a_band)
+    chosen = {"select": select, "select_range": select_range}
+    if a_band.ndim < 2:
+        refuse(sl.eig_banded, a_band)
+    if a_band.shape[-1]:  # SciPy's error
+        sl.eig_banded(np.ones((1, a_band.shape[-1])), eigvals_only=True, **chosen)
+    a_band = np.astype(a_band, lapack_dtype(a_band), copy=False)
+    matrix = _whole(_to_lower(a_band, lower))
+    if eigvals_only:
+        w = eigvalsh(matrix)
+        return w[..., part_of(w, **chosen)]
+    if matrix.dtype.kind == "c":
+        raise UnsupportedError(
+            "scipy.linalg.eig_banded of a complex tensor is not supported, because LAPACK gives "
+            "its vectors an arbitrary phase; write scipy.linalg.eigvals_banded(a_band), or "
+            "scipy.linalg.eigh of the whole matrix"
+        )
+    w, v = eigh(matrix)
+    part = part_of(w, **chosen)
+
+    def scipys(a_band: Value, _: Value) -> Value:
+        return sl.eig_banded(a_band, lower, max_ev=max_ev, **chosen)[1]
+
+    return w[..., part], like_scipys(v[..., part], a_band, a_band, scipys)
+
+
+@declare_composite(sl, "eigvals_banded")
+def _eigvals_banded(
+    a_band: Value,
+    lower: bool = False,
+    overwrite_a_band: bool = False,
+    select: Any = "a",
+    select_range: Sequence | None = None,
+    check_finite: bool = True,
+) -> Value:
+    return _eig_banded(a_band, lower, True, False, select, select_range, check_finite=check_finite)

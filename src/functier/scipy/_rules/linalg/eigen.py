@@ -22,6 +22,7 @@ import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.errors import NoRuleError, UnsupportedError
 from ...._core.numpy_facts import Value, align
+from ...._rules.constructors import check_values
 from ...._rules.linalg.contract import conj
 from ...._rules.linalg.orthogonal import adjoint
 from ....protocol import constant, op, primitive
@@ -401,3 +402,32 @@ def _eigvals(
 
 
 # ---- pairs of complex values as blocks of two rows ----
+
+
+@declare_composite(sl, "cdf2rdf")
+def _cdf2rdf(w: Value, v: Value) -> tuple:
+    """Return real matrices: each pair of neighbours is a block ``[[a, b], [-b, a]]``."""
+    w, v = matrices(True, w, v)
+    n = w.shape[-1] if w.ndim else 0
+    if not w.ndim or v.ndim != w.ndim + 1 or v.shape[-2:] != (n, n):
+        refuse(sl.cdf2rdf, w, v)
+    turning = np.not_equal(np.imag(w), 0)
+    before = np.cumsum(turning, axis=-1) - turning
+    first, second = turning & (before % 2 == 0), turning & (before % 2 == 1)
+    paired = np.equal(first[..., :-1], second[..., 1:])
+    check_values(np.concatenate([paired, ~first[..., -1:]], -1), np.all, PAIRS)
+    eye, after = np.eye(n), np.eye(n, k=1)
+    real = np.real(w)
+    above = (first * np.imag(w))[..., None] * after
+    below = (second * np.imag(w))[..., None] * after.T
+    blocks = np.astype(real[..., None] * eye + above + below, real.dtype)
+    main = np.where(first, 0.5j, np.where(second, 0.5, 1.0))
+    turn = main[..., None] * eye + (first * 0.5)[..., None] * after
+    turn = turn + (second * -0.5j)[..., None] * after.T
+    return blocks, np.real(np.matmul(v, turn))
+
+
+PAIRS = (
+    "scipy.linalg.cdf2rdf: expected complex-conjugate pairs of eigenvalues, one beside the other, "
+    "as scipy.linalg.eig of a real matrix returns them"
+)

@@ -20,11 +20,11 @@ import scipy.linalg as sl  # type: ignore[import-untyped]
 from ...._core.errors import UnsupportedError
 from ...._core.numpy_facts import Value, name_of
 from ...._rules.linalg.orthogonal import adjoint
-from ....protocol import constant, primitive
+from ....protocol import constant, primitive, unsupported
 from ..._dispatching import hide_draws
-from ..declare import declare, dispatching
+from ..declare import declare, declare_composite, dispatching
 from .equations import sylvester
-from .stacks import as_lapack, each_vmap
+from .stacks import as_lapack, each_vmap, matrices, refuse
 
 # ---- the derivative along a direction ----
 
@@ -188,7 +188,7 @@ _declare_of_expm("coshm", _cosh)
 _declare_of_expm("sinhm", _sinh)
 _declare_of_expm("tanhm", lambda A: np.linalg.solve(_cosh(A), _sinh(A)))
 
-# ---- sqrtm, by an equation ----
+# ---- sqrtm and signm, by equations ----
 
 
 def _one_result(func: Callable, ans: Value) -> None:
@@ -219,9 +219,37 @@ declare(
     vjp={"A": _sqrtm_vjp},
 )
 
-# ---- logm ----
 
-hide_draws(sl.logm)  # they estimate norms
+def _signm_parts(ans: Value, A: Value) -> tuple:
+    """Return the sign and the factor ``(A A)^(1/2)``, Higham (5.10)."""
+    _one_result(sl.signm, ans)
+    return ans, np.matmul(ans, A)
+
+
+def _signm_jvp(t: Value, ans: Value, A: Value) -> Value:
+    """Solve Higham's (5.11), of Kenney and Laub."""
+    s, n = _signm_parts(ans, A)
+    return sylvester(n, n, t - np.matmul(np.matmul(s, t), s))
+
+
+def _signm_vjp(g: Value, ans: Value, A: Value) -> Value:
+    s, n = (adjoint(x) for x in _signm_parts(ans, A))
+    z = sylvester(n, n, g)
+    return z - np.matmul(np.matmul(s, z), s)
+
+
+declare(
+    sl,
+    "signm",
+    "A disp",
+    vmap=each_vmap(dispatching(sl.signm)),
+    jvp={"A": _signm_jvp},
+    vjp={"A": _signm_vjp},
+)
+
+# ---- logm and fractional_matrix_power ----
+
+hide_draws(sl.logm, sl.fractional_matrix_power)  # they estimate norms
 
 
 def _turn(a: Value) -> Value:
@@ -237,7 +265,7 @@ def _turn(a: Value) -> Value:
         return np.zeros(())
     if not np.min(size) > 1e-14 * np.max(size):
         raise np.linalg.LinAlgError(
-            "the logarithm of a singular matrix has no derivative, or one that cannot "
+            "logarithms and powers of a singular matrix have no derivative, or one that cannot "
             "be computed from it"
         )
     angle = np.where(w.imag == 0, np.arctan2(0.0, w.real), np.angle(w))
@@ -275,4 +303,70 @@ declare(
     vmap=each_vmap(dispatching(sl.logm)),
     jvp={"A": lambda t, ans, A: _logm_along(ans, A, t)},
     vjp={"A": _logm_vjp},
+)
+
+_power = dispatching(sl.fractional_matrix_power)
+
+
+def _power_along(ans: Value, A: Value, p: Value, e: Value) -> Value:
+    if type(p) in (int, float) and p == int(p):
+        return frechet(np.linalg.matrix_power, A, e, int(p))
+    A, e = as_lapack(A), as_lapack(e)
+    factor, angle = _turned(A, ans.dtype.kind == "f")
+    moved = frechet(_power, A * factor, e * factor, p)
+    moved = moved if ans.dtype.kind == "f" else moved * np.exp(1j * angle * p)
+    return np.astype(moved, np.result_type(moved, ans), copy=False)
+
+
+def _power_by_exponent(ans: Value, A: Value) -> Value:
+    """Return the derivative with respect to the exponent."""
+    log = dispatching(sl.logm)(as_lapack(A))
+    turn(A)  # it has an error for a singular matrix
+    if log.dtype.kind == "c" and ans.dtype.kind == "f":
+        raise UnsupportedError(
+            "scipy.linalg.fractional_matrix_power has no derivative with respect to an integral "
+            "exponent if other powers are complex; give the matrix a complex dtype"
+        )
+    return np.matmul(log, ans)
+
+
+declare(
+    sl,
+    "fractional_matrix_power",
+    "A t",
+    "A t",
+    vmap=each_vmap(dispatching(sl.fractional_matrix_power)),
+    jvp={
+        "A": lambda g, ans, A, t: _power_along(ans, A, t, g),
+        "t": lambda g, ans, A: g * _power_by_exponent(ans, A),
+    },
+    vjp={
+        "A": lambda g, ans, A, t: adjoint(_power_along(ans, A, t, adjoint(g))),
+        "t": lambda g, ans, A: np.sum(np.conjugate(_power_by_exponent(ans, A)) * g),
+    },
+)
+
+# ---- the others ----
+
+
+@declare_composite(sl, "expm_cond")
+def _expm_cond(A: Value, check_finite: bool = True) -> Value:
+    """Return the condition of `expm`: the norm of its derivative, as a matrix of ``n**2`` rows."""
+    (A,) = matrices(check_finite, A)
+    if A.ndim < 2 or A.shape[-1] != A.shape[-2] or not A.shape[-1]:
+        refuse(sl.expm_cond, A)
+    n = A.shape[-1]
+    wide = np.astype(A, np.result_type(A, float))[..., None, :, :]
+    wide = np.broadcast_to(wide, (*A.shape[:-2], n * n, n, n))
+    units = np.broadcast_to(np.eye(n * n).reshape(n * n, n, n), wide.shape)
+    moved = _expm(_block(wide, units, wide))[..., :n, n:]
+    largest = np.linalg.norm(moved.reshape((*A.shape[:-2], n * n, n * n)), 2, axis=(-2, -1))
+    own, result = (np.linalg.norm(x, axis=(-2, -1)) for x in (A, _expm(A)))
+    return largest * own / result
+
+
+unsupported(
+    sl.funm,
+    "its function gets a plain array of eigenvalues; write w, v = numpy.linalg.eig(a), and "
+    "(v * func(w)) @ numpy.linalg.inv(v)",
 )

@@ -1,6 +1,6 @@
 """Rules for the matrices of a structure of `scipy.linalg`, and products and systems with them.
 
-These matrices are constant along their diagonals.
+These matrices are constant along their diagonals; the product of Khatri and Rao is here, too.
 SciPy's own code serves for matrices of another structure, such as Hankel's and blocks.
 """
 
@@ -9,6 +9,7 @@ import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.numpy_facts import Shape, Value
 from ...._rules.axes import as_array
+from ...._rules.constructors import check_values
 from ...._rules.linalg.contract import conj
 from ..declare import declare_composite
 from .stacks import declare_of_pair, matrices, refuse_stacks
@@ -54,6 +55,17 @@ def _circulant(c: Value) -> Value:
     return from_places(c, differences((n, n)) % max(n, 1))
 
 
+@declare_composite(sl, "khatri_rao")
+def _khatri_rao(a: Value, b: Value) -> Value:
+    a, b = as_array(a), as_array(b)
+    if min(a.ndim, b.ndim) < 2 or a.shape[-1] != b.shape[-1]:
+        sl.khatri_rao(np.zeros(a.shape), np.zeros(b.shape))  # SciPy's error
+    refuse_stacks(sl.khatri_rao, "use functier.vmap", (a, 2), (b, 2))
+    rows: Shape = (a.shape[-2] * b.shape[-2], a.shape[-1])
+    c = a[..., :, None, :] * b[..., None, :, :]
+    return np.reshape(c, c.shape[:-3] + rows)
+
+
 # ---- systems: the element r[0] is ignored ----
 
 
@@ -76,3 +88,81 @@ def _solve_toeplitz(c_or_cr: Value, b: Value, check_finite: bool = True) -> Valu
     if b.ndim == 1:
         return np.linalg.solve(matrix, b[..., None])[..., 0]
     return np.linalg.solve(matrix, b)
+
+
+# ---- products, by Fourier transforms, as SciPy has them ----
+
+
+@declare_of_pair("matmul_toeplitz", "c_or_cr x check_finite workers")
+def _matmul_toeplitz(
+    c_or_cr: Value, x: Value, check_finite: bool = False, workers: int | None = None
+) -> Value:
+    c, r, x = matrices(check_finite, *_column_and_row(c_or_cr), as_array(x))
+    refuse_stacks(sl.matmul_toeplitz, "use functier.vmap", (c, 1), (r, 1), (x, 2))
+    vector = x.ndim == 1
+    if vector:
+        x = x[..., None]
+    m, n = c.shape[-1], r.shape[-1]
+    if x.ndim < 2 or x.shape[-2] != n:
+        sl.matmul_toeplitz((np.zeros(c.shape), np.zeros(r.shape)), np.zeros(x.shape))  # its error
+    size = m + n - 1
+    batch = np.broadcast_shapes(c.shape[:-1], r.shape[:-1])
+    c, r = (np.broadcast_to(v, batch + v.shape[-1:]) for v in (c, r))
+    if 0 in x.shape:
+        shape = (*np.broadcast_shapes(batch, x.shape[:-2]), m, x.shape[-1])
+        y = np.zeros(shape, np.result_type(c, r, x, float))
+        return y[..., 0] if vector else y
+    ring = np.concatenate([c, r[..., :0:-1]], axis=-1)[..., None]
+    if np.result_type(ring, x).kind == "c":
+        dtype = np.dtype(complex)
+        forward = [np.fft.fft(np.astype(v, dtype), n=size, axis=-2) for v in (ring, x)]
+        y = np.fft.ifft(forward[0] * forward[1], n=size, axis=-2)
+    else:
+        dtype = np.dtype(float)
+        forward = [np.fft.rfft(np.astype(v, dtype), n=size, axis=-2) for v in (ring, x)]
+        y = np.fft.irfft(forward[0] * forward[1], n=size, axis=-2)
+    y = y[..., :m, :]
+    return y[..., 0] if vector else y
+
+
+# ---- circulant systems ----
+
+
+def _regular(near_zero: Value) -> bool:
+    if np.any(near_zero):
+        raise np.linalg.LinAlgError("near singular circulant matrix.")
+    return True
+
+
+@declare_composite(sl, "solve_circulant")
+def _solve_circulant(
+    c: Value,
+    b: Value,
+    singular: str = "raise",
+    tol: float | None = None,
+    caxis: int = -1,
+    baxis: int = 0,
+    outaxis: int = 0,
+) -> Value:
+    c, b = as_vectors(c), as_vectors(b)
+    inside = -c.ndim <= caxis < c.ndim and -b.ndim <= baxis < b.ndim
+    if not inside or c.shape[caxis] != b.shape[baxis]:
+        ones = np.ones(c.shape), np.ones(b.shape)
+        sl.solve_circulant(*ones, caxis=caxis, baxis=baxis)  # SciPy's error
+    if b.size == 0:
+        return np.zeros(b.shape, np.result_type(c, b, float))
+    real = c.dtype.kind != "c" != b.dtype.kind
+    on_c = np.fft.fft(np.moveaxis(c, caxis, -1), axis=-1)
+    size = np.abs(on_c)
+    if tol is None:
+        limit = np.max(size, axis=-1, keepdims=True) * (c.shape[caxis] * np.finfo(float).eps)
+    else:
+        limit = tol
+    near_zero = np.less_equal(size, limit)
+    if singular == "raise":
+        near_zero = check_values(near_zero, lambda v: _regular(v), "")
+    q = np.fft.fft(np.moveaxis(b, baxis, -1), axis=-1)
+    q = np.where(near_zero, 0, q / np.where(near_zero, 1, on_c))
+    x = np.fft.ifft(q, axis=-1)
+    x = np.real(x) if real else x
+    return np.moveaxis(x, -1, outaxis) if outaxis != -1 else x
