@@ -49,8 +49,14 @@ def table(*shape):
     return normal(*shape) ** 2 + 3.0
 
 
+def kstest_with(name, **options):
+    return lambda x: parts(stats.kstest, "statistic_location")(x, name, **options)
+
+
 t_parts = parts(stats.ttest_ind, "df")
 UNIT = positive(4) / 3
+X = np.array([0.2, 1.1, 1.9, 3.4, 4.0])
+Y = np.array([0.5, 1.9, 2.2, 5.1, 5.0])
 
 STUDENT = [
     of("student", t_parts, normal(4), normal(5), equal_var=False),
@@ -67,6 +73,7 @@ STUDENT = [
     of("from stats", stats.ttest_ind_from_stats, normal(), positive(), 5, normal(), positive(), 4),
     row(stats.f_oneway, normal(4), normal(3), normal(5)),
     row(stats.f_oneway, normal(2, 4), normal(2, 3), axis=1),
+    row(parts(stats.alexandergovern), normal(4), normal(3), _name="alexandergovern"),
     row(levene_with_more, normal(4), normal(5), center="mean", _name="levene"),
     row(levene_with_more, normal(4), normal(5), _name="levene"),
     row(levene_with_more, normal(4), normal(5), center="trimmed", proportiontocut=0.2,
@@ -85,6 +92,9 @@ NORMALITY = [
     row(stats.kurtosistest, normal(8)),
     row(stats.normaltest, normal(8)),
     row(parts(stats.jarque_bera), normal(8), _name="jarque_bera"),
+    row(stats.shapiro, normal(6)),
+    row(stats.shapiro, np.cumsum(positive(13))),
+    row(stats.shapiro, normal(3)),
 ]
 
 FREQUENCIES = [
@@ -110,8 +120,33 @@ FREQUENCIES = [
     of("histograms", stats.cumfreq, unit(5), 3, (-1.0, 1.0), positive(5), _empty=False),
 ]  # fmt: skip
 
-ORDER = [
+RANKS = [
+    of("rank tests", stats.kruskal, normal(4), normal(3), normal(4), _diff=()),
+    of("rank tests", stats.kruskal, normal(2, 4), normal(2, 3), axis=1, _diff=()),
+    of("rank tests", stats.fligner, normal(4), normal(5), _diff=()),
+    of("rank tests", stats.ranksums, normal(4), normal(3), alternative="less", _diff=()),
+    of("rank tests", stats.brunnermunzel, normal(5), normal(6), _diff=()),
+    of("rank tests", stats.friedmanchisquare, normal(4), normal(4), normal(4), _diff=()),
+    of("rank tests", parts(stats.mood), normal(4), normal(5), _diff=()),
+    of("rank tests", stats.ansari, normal(4), normal(5), _diff=()),
+    of("rank tests", parts(stats.cramervonmises_2samp), normal(4), normal(5), _diff=()),
+    of("choices", stats.mannwhitneyu, normal(4), normal(5), _diff=()),
+    of("choices", stats.mannwhitneyu, normal(2, 4), normal(2, 3), axis=1, method="asymptotic",
+       _diff=()),
+    of("choices", parts(stats.wilcoxon), normal(6), normal(6), _diff=()),
+    of("choices", parts(stats.wilcoxon, "zstatistic"), normal(6), method="asymptotic", _diff=()),
+    *available("spearmanrho", lambda: of(
+        "rank tests", parts(stats.spearmanrho), normal(5), normal(5), _diff=())),
+    *available("chatterjeexi", lambda: of(
+        "rank tests", parts(stats.chatterjeexi), normal(5), normal(5), _diff=())),
+    of("kolmogorov", kstest_with("norm"), normal(5), _order=1),
+    of("kolmogorov", kstest_with("t", args=(3.0,), alternative="less"), normal(5), _order=1),
+    of("kolmogorov", kstest_with(stats.norm.cdf, method="asymp"), normal(5), _order=1),
+    of("places", parts(stats.ks_2samp, "statistic_location"), normal(4), normal(5)),
     row(stats.percentileofscore, normal(5), normal(3), _diff=(), _empty=False),
+]  # fmt: skip
+
+ORDER = [
     row(stats.tmin, normal(2, 5), -5.0, axis=1, _empty=False),
     row(stats.tmax, normal(5), 0.6, inclusive=False, _empty=False),
     row(stats.mode, normal(5)),
@@ -142,6 +177,10 @@ ORDER = [
     row(stats.differential_entropy, normal(2, 7), method="correa", axis=1, base=2.0),
     row(stats.differential_entropy, normal(11), window_length=2),
     row(stats.expectile, normal(5), 0.3, _empty=False),
+    of("slopes", parts(stats.siegelslopes), Y, X, "separate"),
+    of("slopes", parts(stats.theilslopes), Y, X),
+    of("slopes", parts(stats.theilslopes), normal(2, 4), axis=1, method="joint"),
+    of("slopes", parts(stats.siegelslopes), Y),
     row(stats.energy_distance, normal(3), normal(4)),
     row(stats.energy_distance, normal(3), normal(2), positive(3), positive(2)),
     row(stats.kstat, normal(6), 4),
@@ -151,4 +190,4 @@ ORDER = [
     row(lambda x: vars(stats.directional_stats(x)), normal(4, 2), _name="directional_stats"),
 ]
 
-ROWS = [*STUDENT, *NORMALITY, *FREQUENCIES, *ORDER]
+ROWS = [*STUDENT, *NORMALITY, *FREQUENCIES, *RANKS, *ORDER]

@@ -20,6 +20,7 @@ from functier._cpython import functions
 from functier.scipy import _copies, _namespaces, signal
 from functier.scipy._rules.declare import declare_composite
 from functier.scipy._rules.sparse import systems
+from functier.scipy._rules.stats.normality import kolmogorov_probability
 from functier.scipy.spatial.transform import Rotation
 from functier.testing import operations
 
@@ -140,6 +141,17 @@ def _tuple(value):
 
 
 # ---- stats ----
+
+
+@pytest.mark.parametrize("n", [3, 5, 8, 60])
+def test_the_density_of_kolmogorov_holds_next_to_its_knots(n):
+    """SciPy takes differences there, whose steps may be as small as rounding errors."""
+    slope = ft.grad(lambda d: kolmogorov_probability(d, n, 0))
+    for knot, away in ((0.5, -1), (1 / n, 1)):
+        for distance in (1e-16, 1e-15, 1e-12, 1e-9):
+            near, clear = slope(knot + away * distance), slope(knot + away * 1e-6)
+            if distance > 1e-16 or away < 0:  # else it is the knot
+                np.testing.assert_allclose(near, clear, rtol=2e-3, atol=1e-4)
 
 
 # ---- messages ----

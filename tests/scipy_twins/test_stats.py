@@ -175,6 +175,8 @@ def test_what_is_refused(call, error, message):
 WITH_ATTRIBUTES = {
     "ttest_ind": (lambda x, y: stats.ttest_ind(x, y, equal_var=False), "df"),
     "ttest_1samp": (lambda x, y: stats.ttest_1samp(x, y[0]), "df"),
+    "ks_1samp": (lambda x, y: stats.ks_1samp(x, stats.norm.cdf), "statistic_location"),
+    "wilcoxon": (lambda x, y: stats.wilcoxon(x, y, method="asymptotic"), "zstatistic"),
     "linregress": (stats.linregress, "intercept_stderr"),
     "pointbiserialr": (stats.pointbiserialr, "correlation"),
 }
@@ -233,3 +235,11 @@ def test_new_axes_of_one_moment_in_a_list_are_refused(call):
         pytest.skip("this SciPy has no L-moments")
     with pytest.raises(ft.UnsupportedError, match="write the order as a number"):
         ft.grad(lambda x: np.sum(call(x)))(X)
+
+
+def test_the_exact_probability_of_kolmogorov_has_one_derivative():
+    def probability(x):
+        return stats.ks_1samp(x, stats.norm.cdf, method="exact").pvalue
+
+    assert np.any(ft.grad(probability)(X[0]))
+    raises(ft.NoRuleError, lambda: ft.hessian(probability)(X[0]), "first derivative only")

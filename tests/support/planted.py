@@ -180,7 +180,6 @@ NOT_BATCHED = {
     "functier._rules.linalg.norm._at_zero:vmap": "its result is zero",
     f"{PLACES}as_constant:vmap": "it always refuses",
     f"{PLACES}look_up_among:vmap": "scipy_twins/test_sets_of_points runs it",
-    "functier.scipy._rules.stats.ranks.still:vmap": "infinite ends of an interval are its sum",
     "functier._transforms.series.simple._check:vmap": "tests/taylor runs it",
 }
 """The operations whose batching rules no row finds wrong, and why."""

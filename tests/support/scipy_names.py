@@ -28,10 +28,10 @@ NAMES: dict[str, str] = {
         rayleigh halfnorm truncnorm invgamma gumbel_r genextreme binom poisson nbinom geom bernoulli
         hypergeom randint multivariate_normal multivariate_t dirichlet zscore entropy skew kurtosis
         pearsonr moment gmean hmean trim_mean gaussian_kde
-        ttest_ind ttest_1samp ttest_rel ttest_ind_from_stats f_oneway levene bartlett
-        normaltest skewtest kurtosistest jarque_bera chisquare power_divergence
-        combine_pvalues false_discovery_control median_abs_deviation gstd mode kstat
-        energy_distance scoreatpercentile differential_entropy
+        ttest_ind ttest_1samp ttest_rel ttest_ind_from_stats f_oneway levene bartlett ks_2samp
+        kstest shapiro normaltest skewtest kurtosistest jarque_bera chisquare power_divergence
+        combine_pvalues false_discovery_control median_abs_deviation gstd mode kstat theilslopes
+        siegelslopes energy_distance scoreatpercentile differential_entropy
     """,
     "integrate": "trapezoid simpson cumulative_trapezoid romb quad solve_ivp odeint",
     "interpolate": """

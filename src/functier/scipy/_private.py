@@ -42,7 +42,14 @@ SYSTEMS = "scipy.signal._lti_conversion", "scipy.signal._ltisys"
 DISTRIBUTION, NORMAL = "scipy.stats.norm", "scipy.stats.multivariate_normal"
 OPERATOR, SPLINE = "scipy.sparse.linalg.LinearOperator", "scipy.interpolate.UnivariateSpline"
 
-RESULTS = "_stats_py", "_morestats", "_common"
+RESULTS = (
+    "_stats_py",
+    "_morestats",
+    "_mannwhitneyu",
+    "_hypotests",
+    "_common",
+    "_stats_mstats_common",
+)
 """The modules of `scipy.stats` that have the classes of results."""
 
 PRIVATE: dict[str, str] = {

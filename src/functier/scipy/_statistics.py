@@ -21,7 +21,7 @@ from .. import numpy as fnp
 from .._core.errors import UnsupportedError
 from .._core.numpy_facts import Value
 from .._rules.axes import as_array
-from ..protocol import composite, constant, primitive
+from ..protocol import composite, constant, primitive, unsupported
 from ._copies import copy_function, is_copied
 from ._namespaces import twin_of
 from ._rules.stats.ranks import still
@@ -108,13 +108,21 @@ def _copy(func: FunctionType) -> FunctionType:
     return copy_function(func, _twin_of, xp=WHOLE)
 
 
-def own_code(name: str, samples: str = "a", fields: str = "", **facts: Any) -> None:
-    """Declare a statistic by SciPy's code below its options; `fields` are those of its result."""
+def own_code(
+    name: str, samples: str = "a", fields: str = "", since: str = "", **facts: Any
+) -> None:
+    """Declare a statistic by SciPy's code below its options; `fields` are those of its result.
+
+    Code before the release `since` takes one sample at a time, and no tensors.
+    """
     func: Any = getattr(stats, name, None)
     if func is None:
         return
     own, names = inspect.unwrap(func), fields.split()
     parameters = inspect.signature(own).parameters
+    if since and "axis" not in parameters:
+        unsupported(func, f"it takes tensors since SciPy {since}; install that")
+        return
 
     def values_of(result: Any) -> Any:
         found = {field: getattr(result, field) for field in names}
@@ -306,6 +314,10 @@ own_code(
 )  # fmt: skip
 _test("levene", SAMPLES, "_morestats", "LeveneResult", paired=False)
 _test("bartlett", SAMPLES, "_morestats", "BartlettResult", paired=False)
+_test(
+    "alexandergovern", SAMPLES, "_stats_py", "AlexanderGovernResult", since="1.15", too_small=1,
+    paired=False,
+)  # fmt: skip
 _test("f_oneway", SAMPLES, "_stats_py", "F_onewayResult", too_small=_has_no_groups, paired=False)
 for name, samples in ("ttest_ind", "a b"), ("ttest_rel", "a b"), ("ttest_1samp", "a popmean"):
     own_code(

@@ -3,6 +3,7 @@
 from . import (
     correlation,
     information,
+    normality,
     ranks,
     refusals,
 )
@@ -10,6 +11,7 @@ from . import (
 __all__ = [
     "correlation",
     "information",
+    "normality",
     "ranks",
     "refusals",
 ]

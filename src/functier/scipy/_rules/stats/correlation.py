@@ -1,13 +1,16 @@
 """Correlations, and lines through two samples, also by medians of slopes."""
 
+import math
 from typing import Any
 
 import numpy as np
+import scipy.special as special  # type: ignore[import-untyped]
 import scipy.stats as stats  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
 from ...._core.numpy_facts import Value
 from ...._rules.constructors import check_values
+from .ranks import ranks
 from .results import check_alternative, result_class, t_p_value, with_attributes
 from .samples import statistic
 
@@ -51,6 +54,98 @@ def at_places(values: Value, places: Value) -> Value:
     """Return the numbers at places along the last axis, one for each sample."""
     index = np.astype(np.nan_to_num(places)[..., None], int)
     return np.take_along_axis(values, index, axis=-1)[..., 0]
+
+
+def _sorted_first(values: Value, chosen: Value) -> tuple[Value, Value]:
+    """Return the chosen numbers in order, before the others, and their count."""
+    infinity = np.asarray(np.inf, values.dtype)
+    return np.sort(np.where(chosen, values, infinity), axis=-1), np.sum(chosen, axis=-1)
+
+
+def _median(ordered: Value, n: Value) -> Value:
+    """Return the median of the first `n` numbers; NaN of none."""
+    low, high = (np.maximum(k, 0) for k in ((n - 1) // 2, n // 2))
+    whole = np.where(np.equal(n, 0)[..., None], np.zeros((), ordered.dtype), ordered)
+    middle = (at_places(whole, low) + at_places(whole, high)) / 2
+    return np.where(np.equal(n, 0), np.asarray(np.nan, middle.dtype), middle)[()]
+
+
+def _pairs(y: Value, x: Value) -> tuple[Value, Value, Value]:
+    """Return the slopes between all pairs, with 1 for a divisor of 0, and the differences."""
+    dx, dy = (v[..., :, None] - v[..., None, :] for v in (x, y))
+    zero = np.equal(dx, 0)
+    divisor = np.where(zero, np.ones((), dx.dtype), dx)
+    return dy / divisor, dx, divisor
+
+
+def _ties(x: Value) -> Value:
+    """Return the sum of k (k - 1) (2 k + 5) over the groups of `k` equal numbers."""
+    k = ranks(x, "max") - ranks(x, "min") + 1
+    return np.sum((k - 1) * (2 * k + 5), axis=-1)
+
+
+def _with_places(y: Value, x: Value, dtype: Any) -> tuple[Value, Value]:
+    n = np.shape(y)[-1]
+    x = np.arange(n, dtype=float) if x is None else np.astype(x, dtype, copy=False)
+    return np.astype(y, dtype, copy=False), np.broadcast_to(x, np.shape(y))
+
+
+@statistic(
+    "theilslopes",
+    "y x",
+    axis=None,
+    too_small=1,
+    hides_nan=True,
+    outputs=4,
+    join=result_class(
+        "_stats_mstats_common", "TheilslopesResult", "slope intercept low_slope high_slope"
+    ),
+)
+def _theilslopes(y: Value, x: Value = None, alpha: float = 0.95, method: str = "separate") -> tuple:
+    if method not in ("joint", "separate"):
+        raise ValueError(f"method must be either 'joint' or 'separate'.'{method}' is invalid.")
+    y, x = _with_places(y, x, float)
+    n = np.shape(y)[-1]
+    slopes, dx, _ = _pairs(y, x)
+    flat = (*np.shape(y)[:-1], n * n)
+    ordered, count = _sorted_first(np.reshape(slopes, flat), np.reshape(np.greater(dx, 0), flat))
+    slope = _median(ordered, count)
+    if method == "joint":
+        intercept = np.median(y - slope[..., None] * x, axis=-1)
+    else:
+        intercept = np.median(y, axis=-1) - slope * np.median(x, axis=-1)
+    z = special.ndtri((1.0 - alpha if alpha > 0.5 else alpha) / 2.0)
+    width = z * np.sqrt((n * (n - 1) * (2 * n + 5) - _ties(x) - _ties(y)) / 18.0)
+    last = np.maximum(count - 1, 0)
+    high = np.minimum(np.round((count - width) / 2.0), last)
+    low = np.minimum(np.maximum(np.round((count + width) / 2.0) - 1, 0), last)
+    ends = [at_places(ordered, place) for place in (low, high)]
+    none = np.isnan(slope)
+    ends = [np.where(none, math.nan, end)[()] for end in ends]
+    return slope, intercept, *ends
+
+
+@statistic(
+    "siegelslopes",
+    "y x",
+    axis=None,
+    too_small=1,
+    hides_nan=True,
+    outputs=2,
+    join=result_class("_stats_mstats_common", "SiegelslopesResult", "slope intercept"),
+)
+def _siegelslopes(y: Value, x: Value = None, method: str = "hierarchical") -> tuple:
+    if method not in ("hierarchical", "separate"):
+        raise ValueError("method can only be 'hierarchical' or 'separate'")
+    y, x = _with_places(y, x, np.result_type(y, float, np.float32))
+    slopes, dx, divisor = _pairs(y, x)
+    chosen = np.not_equal(dx, 0)
+    slope = np.median(_median(*_sorted_first(slopes, chosen)), axis=-1)
+    if method == "separate":
+        products = y[..., None, :] * x[..., :, None] - y[..., :, None] * x[..., None, :]
+        each = _median(*_sorted_first(products / divisor, chosen))
+        return slope, np.median(each, axis=-1)
+    return slope, np.median(y - slope[..., None] * x, axis=-1)
 
 
 # ---- the most frequent observation ----

@@ -68,3 +68,6 @@ def t_p_value(df: Value, t: Value, alternative: str) -> Value:
     if alternative == "greater":
         return special.stdtr(df, -t)
     return 2 * special.stdtr(df, -np.absolute(t))
+
+
+SIGNIFICANCE = result_class("_stats_py", "SignificanceResult")
