@@ -217,7 +217,6 @@ PARTS = {
     "diff": (lambda x: np.diff(x, 2), V), "std": (lambda x: np.std(x, 0), X[:9, :4]),
     "cov": (np.cov, X[:3, :9]), "cross": (np.cross, V[:3], V[3:6]), "kron": (np.kron, V[:3], V),
     "polyval": (np.polyval, V[:4], V), "interp": (np.interp, V, TABLE, TABLE**2),
-    "pad": (lambda x: np.pad(x, ((1, 0), (2, 3)), constant_values=3), X[:2, :3]),
     "edges": (lambda x: np.pad(x, 2, mode="reflect"), X[:4, :3]),
     "convolve": (np.convolve, V, V[:3]), "trapezoid": (np.trapezoid, V),
 }  # fmt: skip

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ...._rules.pad import inner_index, pad_with
 from ...graph import Form, Node
 from ..elementary import knows
 from ..linalg import blas
@@ -214,18 +213,6 @@ def _trace(low: Lowering, node: Node) -> Any:
     value = low.ref(given.pop("a"))
     found = viewed(value, lambda a: np.diagonal(a, **given))
     return reduced(low, np.add, found, found.shape, -1, dtype_of(node.form), node.form)
-
-
-@rule(pad_with)
-def _pad_with(low: Lowering, node: Node) -> Any:
-    given = dict(zip(("a", "widths", "value"), node.args), **node.kwargs)
-    a, widths, value = given["a"], given["widths"], given["value"]
-    shape, dtype = node.form.shape, dtype_of(node.form)
-    number = as_dtype(low, low.value(value), (), dtype)
-    whole = low.element("copy", [number], shape, dtype, (dtype,))
-    whole.steps[0].stored = True
-    index = inner_index(shape_in(a), widths)
-    return written_to(low, whole, viewed(whole, lambda x: x[index]), low.value(a))
 
 
 @lru_cache(256)
