@@ -210,6 +210,20 @@ def test_copies_of_results_leave_sums_their_order(tmp_path):
             assert np.array_equal(a, b)
 
 
+def test_complex_numbers_between_floats_are_exported(tmp_path):
+    def order(angles):
+        for _ in range(30):
+            mean = np.mean(np.exp(1j * angles))
+            angles = angles + 0.01 * np.abs(mean) * np.sin(np.angle(mean) - angles)
+        return np.sum(np.cos(angles))
+
+    for f in (order, ft.grad(order)):
+        found = export(tmp_path, f, X[0, :8]).functions["made"](X[0, :8])
+        assert np.array_equal(found, ft.compile(f, backend="llvm", warm=True)(X[0, :8]))
+    with pytest.raises(ft.UnsupportedError, match="complex128"):
+        export(tmp_path, lambda x: x * 1j, np.ones(3))
+
+
 # ---- functions that are made of others ----
 
 V, TABLE = X[0, :12], np.sort(X[1, :9])

@@ -28,6 +28,7 @@ from .._programs.machine.compiler.targets import TARGET, Target
 from .._programs.machine.lowering.nodes import DTYPES, KINDS, RULES
 from .._programs.machine.lowering.steps import Unknown
 from .._programs.machine.parts.answers import can_flag
+from .._programs.machine.parts.complexes import without_complex
 from .._programs.machine.parts.lengths import NONE, ROOM, fixed, free_loops
 from .._programs.outside import Unwatched
 from .._programs.program import Program
@@ -168,7 +169,7 @@ def lowered(
     fixed_ones = [f"{path} = {x!r}"[:70] for path, form, x in rest if form is None]
     size, structure = program._size, program._out
     names = names_of(structure, size, [own_paths[i] for i in program.writes])
-    graph = with_truths(summed(graph), size, program.doubts)
+    graph = with_truths(without_complex(summed(graph)), size, program.doubts)
     free = free_loops(graph)
     token = TARGET.set(goal)
     try:

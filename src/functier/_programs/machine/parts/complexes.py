@@ -35,7 +35,7 @@ WITHOUT = sys.version_info < (3, 14)
 """Whether Python makes a complex number of a real one before it computes."""
 
 
-class Unpaired(Exception):
+class Unpaired(BaseException):
     """A call of complex numbers that is not known as one of pairs."""
 
 
@@ -335,6 +335,12 @@ def in_pairs(graph: Graph) -> Graph:
         return everywhere(graph)
     except Unpaired:
         return in_loops(graph)
+
+
+def without_complex(graph: Graph) -> Graph:
+    """Return a program with pairs for all complex values, or as it was."""
+    found = in_pairs(graph)
+    return graph if any([is_complex(node.form) for node in every_node(found)]) else found
 
 
 def everywhere(graph: Graph) -> Graph:
