@@ -119,6 +119,19 @@ def test_loops_are_machine_code(f, x, transform):
     assert "loop: " not in fast.explain()
 
 
+def test_parts_that_change_places_are_no_loop_of_pairs():
+    def f(z):
+        w = z * 2
+        for _ in range(9):
+            z, w = np.conj(w), z
+        return z, w
+
+    found = ft.compile(f, backend="llvm", warm=True)(X + 1j)
+
+    for a, b in zip(found, f(X + 1j), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 def test_a_loop_that_stays_numpys_has_complex_numbers():
     def f(z):
         for _ in range(20):

@@ -81,10 +81,13 @@ class Carried(Made):
 
     def root(self) -> tuple[Made, int]:
         """Return what makes its values, and how many steps later it has them."""
-        found, far = self, 1
+        found, before = self, {self}
         while type(found.source) is Carried:
-            found, far = found.source, far + 1
-        return found.source, far
+            found = found.source
+            if found in before:
+                raise Unknown("values that are carried change places, and no step makes them")
+            before.add(found)
+        return found.source, len(before)
 
 
 class Body(Lowering):
