@@ -248,7 +248,7 @@ def load_all():
         load(module)
     for name in ("products", "systems"):
         import_module(f"functier.scipy._rules.sparse.{name}")
-    import_module("functier.scipy._stats")
+    import_module("functier.scipy._statistics")
     assert ft.nn.functional and ft.random.Generator and ft.jet  # these load their own, too
 
 
