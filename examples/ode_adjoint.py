@@ -9,7 +9,7 @@ times. The flow of heat into the wall, as a curve in time, and the conductivity 
     forward sensitivities. Both are compared with differences, at two tolerances.
 (b) The curve, of 32 pieces, and the conductivity are found by SciPy's L-BFGS-B with the gradient.
     Their standard errors come from the Jacobian of the measurements.
-(c) The cost of a gradient in both ways, for 4 to 128 pieces.
+(c) The cost of a gradient in both ways, for 4 to 256 pieces.
 
 The model is plain NumPy, with the call of SciPy's solver.
 """
@@ -184,7 +184,7 @@ def main():
     print(f"    errors, and log conductivity {theta[0]:.3f} ± {deviation:.3f}, which is 0.1")
 
     print("(c) seconds of a gradient")
-    sizes = np.array([4, 16, 64, 128])
+    sizes = np.array([4, 16, 64, 128, 256])
     rows = costs(sizes, data)
     print("    pieces" + "".join(f"   {name:>8s}" for name in rows))
     for i, pieces in enumerate(sizes):
