@@ -169,11 +169,8 @@ class Pairing:
             if type(y) is Node:
                 return y
             zeros = self.add(np.zeros_like, (one,), form, {"dtype": form.dtype})
-            return (
-                zeros
-                if type(y) is float and y.hex() == "0x0.0p+0"
-                else (self.add(np.add, (zeros, y), form))
-            )
+            is_zero = type(y) is float and y.hex() == "0x0.0p+0"  # and not -0.0
+            return zeros if is_zero else self.add(np.add, (zeros, y), form)
 
         return [node(x.re), node(x.im)]
 
@@ -234,9 +231,9 @@ class Pairing:
             return made
         if node.memory or node.kept or node.may_raise:
             raise Unpaired
-        func = ufunc_of(node)
-        owner = getattr(func, "__self__", None)
+        owner = getattr(node.func, "__self__", None)
         try:
+            func = ufunc_of(node)
             rule = RULES.get((owner, func.__name__) if isinstance(owner, np.ufunc) else func)
         except TypeError:
             rule = None
