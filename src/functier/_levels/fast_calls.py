@@ -175,7 +175,7 @@ def meet(found: Any, same: bool, *operands: Any) -> None:
     frame = current_frame(2)
     while id(code := code_at(frame)) in BETWEEN:
         frame = caller_of(frame)
-    if SOURCES.data:  # a trace has been made: to look up a code takes as long as the rest
+    if SOURCES:  # a trace has been made: to look up a code takes as long as the rest
         code = SOURCES.get(code, code)
     if id(code) not in OWN_CODE and package_at(frame) not in LIBRARIES:
         return
