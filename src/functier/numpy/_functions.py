@@ -242,6 +242,11 @@ def _fill(func: Callable, *args: Any, **kwargs: Any) -> Any:
     if func is np.full and kwargs.get("dtype") is object and isinstance(args[-1], Tensor):
         shape = np.empty(args[0], bool).shape
         return array_of_elements([args[-1]] * math.prod(shape), shape)
+    if func is np.frombuffer and args and isinstance(args[0], Tensor) and is_scalar(args[0]):
+        raise UnsupportedError(
+            "numpy.frombuffer is about the memory of an array, and that of a number cannot be "
+            "written to; write numpy.reshape(x, (1,))"
+        )
     return dispatch_lists(func, args, kwargs)
 
 

@@ -70,7 +70,7 @@ def differ(found, wanted) -> str | None:
         name = f"result {n}"  # b, r, others that are written to, x
         if y.shape != np.shape(z):
             return f"{name} has the shape {y.shape}, in NumPy {np.shape(z)}"
-        if not (abs(y - z) <= 1e-5 + 1e-4 * abs(z)).all():
+        if not np.allclose(y, z, 1e-4, 1e-5, equal_nan=True):
             return f"{name} is {y.ravel()[:3]}, in NumPy {np.ravel(z)[:3]}"
     return None
 
