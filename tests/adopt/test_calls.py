@@ -478,7 +478,7 @@ def test_calls_are_those_of_the_syntax_tree(name):
 
 
 LISTED = "co_names", "co_code", "co_lnotab", "co_linetable"
-"""What has other bytes: the places of the instructions are compared one by one."""
+"""Attributes with other bytes: the places of the instructions are compared one by one."""
 
 
 def test_the_code_is_otherwise_the_same():

@@ -140,7 +140,7 @@ class Bindings:
             self.functions[id(func)] = weakref.ref(func)
 
     def code_for(self, code: Code) -> Code:
-        """Return the code that runs in the place of another one; give it to all who wait for it."""
+        """Return the code that runs instead of another one; give it to all who wait for it."""
         waiting = self.made[id(code)][1]
         if waiting is not None and not is_waiting(waiting):
             return waiting

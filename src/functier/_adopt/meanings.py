@@ -1,4 +1,4 @@
-"""What names mean in adopted code: the aliases that it looks up, and the code that does.
+"""Meanings of names in adopted code: the aliases that it looks up, and the code that does.
 
 The one table is `ALIASES`. An alias stands for a builtin, a type of numbers or a ufunc that is
 called, for a module whose attribute is asked for, and for the functions that values go through.
@@ -186,7 +186,7 @@ def meanings(namespace: dict, codes: list[Code], whole: bool = True) -> Names:
 
 
 def code_with(names: Names, code: Code) -> Code:
-    """Return the code that runs in the place of another one, whose names have the aliases then."""
+    """Return the code that runs instead of another one, whose names have the aliases then."""
     made = new_code(code, names)
     for inner in loads_in(made):
         names.namespace.update({n: ALIASES[n] for n in names_of(inner) if n in ALIASES})
@@ -194,7 +194,7 @@ def code_with(names: Names, code: Code) -> Code:
 
 
 def first(code: Code, cells: Any) -> Any:
-    """Return the function that runs in the place of the caller, at its first call."""
+    """Return the function that runs instead of the caller, at its first call."""
     return function_of_caller(lambda space: code_with(meanings(space, [code]), code), cells)
 
 

@@ -30,7 +30,7 @@ def code_of(function: Any) -> Code | None:
 
 
 def made_code(code: Code) -> Code:
-    """Return the code that runs in the place of one that waits for a first call."""
+    """Return the code that runs instead of one that waits for a first call."""
     row = WAITING.get(id(code))
     return code if row is None else row[2](row[1])
 

@@ -22,7 +22,7 @@ SUSPENDED = 0x2A0
 MORE, WORDS = 4, 8
 """The flags of code that takes any arguments, and any keywords."""
 KEPT = "co_filename co_name co_qualname co_firstlineno".split()
-"""What waiting code has of the code that it stands for."""
+"""The attributes that waiting code has of the code that it stands for."""
 
 
 FRAMES = "currentframe", "f_back"
@@ -86,7 +86,7 @@ def _code_in(code: CodeType) -> CodeType:
 
 
 def function_of_caller(make: Callable[[dict], CodeType], cells: Any) -> Any:
-    """Return a function of the code that is to run in the place of the caller's caller.
+    """Return a function of the code that is to run instead of the caller's caller.
 
     `cells` is a function that closes over the same variables. `make` makes the code where nobody
     waits for it, as in a copy that another process has loaded.

@@ -326,7 +326,7 @@ def compared(nodes: list[Node], guard: Guard) -> Guard:
 def copied(nodes: list[Node], y: Node) -> Node:
     """Return the node of a copy in C order.
 
-    Where a compiled program would make none, it is no part of a loop: sums there keep their order.
+    Where a compiled program would make none, it is outside of loops: sums there keep their order.
     """
     form = y.form
     own = y.func is not None and not y.memory and not gives_view(y.func)

@@ -196,7 +196,7 @@ def meet(found: Any, same: bool, *operands: Any) -> None:
 
 
 SAME: dict[Callable, tuple] = {operator.eq: (True, np.True_), operator.ne: (False, np.False_)}
-"""What the operators give for numbers that are the same."""
+"""The results of the operators for numbers that are the same."""
 MET = "\nif isinstance(x, Tensor) or isinstance(y, Tensor): meet(z, same, a, b)"
 """The end of these operators of a level that does not differentiate, for values `x` and `y`."""
 

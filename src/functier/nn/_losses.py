@@ -111,7 +111,7 @@ def cross_entropy(
 
 
 def _check_classes(target: Value, shape: tuple, axis: int) -> None:
-    """Raise for what are no classes of logits of a shape."""
+    """Raise unless these are classes of logits of a shape."""
     if dtype_of(target).kind not in "iu":
         raise TypeError(
             f"cross_entropy: the target's dtype is {dtype_of(target)}; pass class indices as "

@@ -148,7 +148,7 @@ def odeint(
 
 
 def check_slope(system: System, t: Any, y0: Any) -> None:
-    """Refuse a slope that may jump, where a loop has no values of its own."""
+    """Refuse a slope that may jump, where no loop computes the values."""
     level = levels_of(AMBIENT.get())[-1]
     start = as_floats(t), as_state(y0) + 0.0
     given = [x if classes_in(x) else level.record(np.positive, (x,), {}) for x in start]

@@ -30,7 +30,7 @@ SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
 """The factors of a step: for safety, and the smallest and the largest one."""
 
 BORDER, STIFF = 6.1, 12.0
-"""Where DOP853 ceases to be stable, and the number of such steps by which an equation is stiff."""
+"""The bound of stability of DOP853, and the number of steps there that make an equation stiff."""
 
 EPSILON = float(np.finfo(float).eps)
 

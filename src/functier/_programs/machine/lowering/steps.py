@@ -69,7 +69,7 @@ class Ref(NamedTuple):
 
 
 APART = "apart"
-"""What the info of a step is that is in no loop with others: their sums keep their order."""
+"""The info of steps that are apart from the loops of others, whose sums keep their order."""
 
 
 class Step:

@@ -48,7 +48,7 @@ def alike(self: Pairing, node: Node) -> Pair:
         or any([issubclass(x, np.inexact) for x in constants])
         or (not all([type(x) is Node for x in leaves_of(joined)]))
     ):
-        raise Unpaired  # they are no part of the other part
+        raise Unpaired  # a constant belongs to one part alone
     found = []
     for place in (0, 1):
 

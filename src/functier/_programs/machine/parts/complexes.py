@@ -21,7 +21,7 @@ from ..lowering.steps import strides_out
 
 ndarray = np.ndarray
 RULES: dict[Any, Callable] = {}
-"""What a call of complex numbers is as one of pairs: `complex_rules` fills it."""
+"""The calls of pairs that stand for one of complex numbers: `complex_rules` fills it."""
 
 REAL = {np.dtype(complex): np.dtype(float), np.dtype(np.complex64): np.dtype(np.float32)}
 
@@ -224,7 +224,7 @@ class Pairing:
         if is_loop(node):
             return self.loop(node)
         if not is_complex(node.form) and not any(type(self.new[x]) is Pair for x in node.parents()):
-            if node.func is np.real_if_close or complex_in(node):
+            if complex_in(node):
                 raise Unpaired
             made = node.like(*self.plain((node.args, node.kwargs)))
             self.nodes.append(made)

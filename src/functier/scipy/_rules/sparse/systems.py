@@ -59,7 +59,7 @@ class System:
         self.factors: dict[bytes, Any] = {}
 
     def owning(self, copy: Callable) -> "System":
-        """Return the same system with patterns of their own, as the matrices may get others."""
+        """Return the same system with copies of the patterns, as the matrices may get others."""
         of_a, of_m = [p and p.owning(copy) for p in (self.pattern, self.preconditioner)]
         if of_a is self.pattern and of_m is self.preconditioner:
             return self
