@@ -342,7 +342,9 @@ def steady_states(sos: Value) -> Value:
 
 @declare_composite(signal, "zpk2tf")
 def _zpk2tf(z: Value, p: Value, k: Value) -> tuple:
-    z, p, k = as_row(z), as_row(p), as_array(k)
+    z, p = as_row(z), as_row(p)
+    dtype = np.result_type(np.real(z), np.real(p), k)  # that of p, too, as SciPy has it
+    k = np.astype(as_array(k), float if dtype.kind in "iu" else dtype)
     if np.ndim(z) > 1:
         gains = [k[0] if np.size(k) == 1 and np.ndim(k) else k[i] if np.ndim(k) else k
                  for i in range(np.shape(z)[0])]  # fmt: skip
