@@ -13,7 +13,7 @@ from .._cpython.frames import (
     code_at,
     computes,
     current_frame,
-    file_of,
+    file_at,
     globals_at,
     is_of_library,
     is_own,
@@ -52,7 +52,7 @@ class Adopted(set[int]):
         for_caller = False
         while id(SOURCES.get(code := code_at(frame), code)) in ASKING:  # also in a trace
             frame, for_caller = caller_of(frame), True
-        file = file_of(code_at(frame))
+        file = file_at(frame)
         if is_users(file):
             USERS.add(file)
             return True
@@ -81,7 +81,7 @@ ADOPTED = Adopted()
 def class_for(x: Any) -> type:
     """Return what ``x.__class__`` is for its caller; `isinstance` and ``case`` ask for it, too."""
     frame = current_frame(1)
-    if file_of(code_at(frame)) in USERS or ADOPTED.asks_for_likeness(frame):
+    if file_at(frame) in USERS or ADOPTED.asks_for_likeness(frame):
         return x.level.class_of(x)
     return type(x)
 

@@ -49,11 +49,10 @@ def _reader(*names: str, otherwise: Any) -> Callable[[Any], Any]:
 
 place_at = _reader("f_code", "f_lasti", otherwise=NOWHERE)
 code_at = _reader("f_code", otherwise=NOWHERE[0])
+file_at = _reader("f_code.co_filename", otherwise=NOWHERE[0].co_filename)
 caller_of = _reader("f_back", otherwise=None)
 globals_at = _reader("f_globals", otherwise={})
 line_at = _reader("f_lineno", otherwise=0)
-file_of = attrgetter("co_filename")
-"""The file of code."""
 
 
 def variables_at(frame: Frame) -> Mapping[str, Any]:
@@ -74,10 +73,6 @@ def module_at(frame: Frame) -> str:
 def package_at(frame: Frame) -> str:
     """Return the first part of the name of a frame's module."""
     return module_at(frame).partition(".")[0]
-
-
-def file_at(frame: Frame) -> str:
-    return frame.f_code.co_filename
 
 
 def function_at(frame: Frame) -> str:

@@ -19,17 +19,17 @@ def class_of(level: Any, x: Any) -> type:
     """Return the class of what NumPy has for a tensor of a level: of one example, in a loop."""
     value = x._value
     kind, notes = type(value), level.notes
-    if level.batches and kind is ndarray:
+    if kind is ndarray and level.batches:
         if value.ndim > level.k:
             return ndarray
     else:
-        if not level.batches and not level.records:
+        if not (level.batches or level.records):
             if kind in KNOWN:
                 return kind
             if notes is None or not is_array(x):
                 if kind is float64:
                     return kind
-                if issubclass(kind, Tensor):
+                if isinstance(value, Tensor):
                     found = kind.level.class_of(value)
                     return type(x) if found is kind else found  # a user's class inside
         if not issubclass(kind, PLAIN):
