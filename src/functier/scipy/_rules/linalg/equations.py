@@ -111,7 +111,12 @@ declare(
     **SYLVESTER,
 )
 
-_lyapunov = dispatching(sl.solve_continuous_lyapunov)
+
+def _lyapunov(a: Value, q: Value) -> Value:
+    """Solve ``a x + x a^H = q``; SciPy's function returns numbers where no x is the only one."""
+    return sylvester(a, adjoint(a), q)
+
+
 _stein = dispatching(sl.solve_discrete_lyapunov)
 
 
@@ -213,9 +218,7 @@ class Feedback:
         self.f = a - np.matmul(b, self.k)
         inverse = None if e is None else np.linalg.inv(e)
         self.inverse, self.loop = inverse, _product(self.f, inverse)
-        self.solve = dispatching(
-            sl.solve_discrete_lyapunov if discrete else sl.solve_continuous_lyapunov
-        )
+        self.solve = _stein if discrete else _lyapunov
 
     def push(self, name: str, t: Value) -> Value:
         """Return the tangent of the solution for a tangent of one of the matrices."""
