@@ -103,9 +103,37 @@ def transformed(x):
     return np.sum(np.fft.ifft(z).real ** 2)
 
 
+def filtered(x, norm=None):
+    """Transform forward and back, of all kinds, in a loop."""
+    for _ in range(12):
+        z = np.fft.ifft(np.fft.fft(x, norm=norm) * (1 + 0.1j), norm=norm)
+        half = np.fft.rfft(z.real, axis=-1, norm=norm) * (1 - 0.2j)
+        x = 0.1 * np.fft.irfft(half, x.shape[-1], norm=norm) + 0.7 * z.imag + 0.2 * x
+    return x
+
+
+def padded(x):
+    for _ in range(12):
+        x = np.fft.irfft(np.fft.rfft(x, 2 * x.size), x.size) + 0.1 * np.sum(np.fft.fft(x, 3).imag)
+    return np.sum(x)
+
+
+@pytest.mark.parametrize("norm", [None, "ortho", "forward"])
+@pytest.mark.parametrize(
+    "shape", [(2,), (7,), (3, 4), (60,), (100,), (127,), (128,), (255,), (512,), (2, 3, 9)], ids=str
+)  # fmt: skip
+def test_fourier_transforms_are_products(shape, norm):
+    x = np.random.default_rng(0).normal(size=shape)
+    fast = ft.compile(filtered, backend="llvm", warm=True)
+
+    expected = filtered(x, norm)
+    np.testing.assert_allclose(fast(x, norm), expected, atol=1e-13 * np.max(np.abs(expected)))
+    assert "NumPy's" not in fast.explain()
+
+
 X = np.linspace(0.2, 1.4, 8)
 PROGRAMS = [
-    (waves, X + 0.5j), (scattered, X), (coupled, X), (transformed, X),
+    (waves, X + 0.5j), (scattered, X), (coupled, X), (transformed, X), (padded, X),
 ]  # fmt: skip
 
 
@@ -117,6 +145,36 @@ def test_loops_are_machine_code(f, x, transform):
 
     np.testing.assert_allclose(fast(x), own(x), rtol=1e-10)
     assert "loop: " not in fast.explain()
+
+
+ANSWERS = {
+    "z * z": lambda z: (z * z * z).real[0],
+    "exp": lambda z: np.exp(z).imag[0],
+    "abs": lambda z: np.abs(z)[0],
+    "sum": lambda z: np.sum(z * z[::-1]).real,
+    "product": lambda z: (MIXING @ z).imag[1],
+    "fft": lambda z: np.fft.fft(z).real[1],
+}
+MIXING = np.sin(np.arange(256.0)).reshape(16, 16) * np.exp(0.3j)
+
+
+@pytest.mark.parametrize("steps", [1, 10])
+@pytest.mark.parametrize("name", ANSWERS)
+def test_an_answer_is_that_of_numpys_rounding(name, steps):
+    size = ANSWERS[name]
+
+    def f(z, bound):
+        for _ in range(steps):
+            z = z * 0.5 if size(z) > bound else z * 0.25
+        return np.sum(np.abs(z))
+
+    fast = ft.compile(f, backend="llvm", warm=True)
+    draws = np.random.default_rng(0)
+    for _ in range(40):
+        z = draws.normal(size=16) + 1j * draws.normal(size=16)
+        at = size(z)
+        for bound in (at - 1.0, at, np.nextafter(at, -np.inf)):
+            assert np.isclose(fast(z, bound), f(z, bound), rtol=1e-12)
 
 
 def test_parts_that_change_places_are_no_loop_of_pairs():

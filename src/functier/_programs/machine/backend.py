@@ -20,7 +20,7 @@ from .compiler import engine
 from .linalg import blas, inner
 from .lowering import effects, loops, places, products, reductions
 from .lowering.steps import strides_out
-from .parts import complex_rules
+from .parts import complex_rules, fourier
 from .parts.answers import chooses, flagged
 from .parts.complexes import in_pairs
 from .parts.division import Division, Stage, after, input_form, with_many_effects
@@ -29,7 +29,7 @@ from .parts.modules import PIECE, Text, TooLong
 
 __all__ = ["MachineProgram", "use_machine"]
 
-REGISTERED = effects, loops, places, products, reductions, complex_rules
+REGISTERED = effects, loops, places, products, reductions, complex_rules, fourier
 """The modules whose import fills the tables of rules."""
 
 FEW = 1000

@@ -9,7 +9,7 @@ import numpy as np
 from ...._rules import indexing
 from ...graph import Form, Node, mapped, replace
 from ..lowering.products import MOVES
-from .complexes import RULES, Pair, Pairing, Unpaired, is_complex, part_of, ufunc_of
+from .complexes import EXACT, RULES, Pair, Pairing, Unpaired, is_complex, part_of, ufunc_of
 
 
 def rule(*funcs: Any) -> Callable:
@@ -34,10 +34,13 @@ def leaves_of(x: Any) -> list[Any]:
     return found
 
 
+SUMS = np.sum, np.mean, np.cumsum, np.trace, indexing.add_at, (np.add, "reduce")
+
+
 @rule(
-    *MOVES, np.reshape, np.ravel, np.copy, np.sum, np.mean, np.cumsum, np.stack, np.concatenate,
-    np.array, np.trace, np.diag, np.repeat, np.roll, np.take, np.tril, np.triu, operator.getitem,
-    indexing.getitem, indexing.add_at, indexing.place, np.zeros_like, (np.add, "reduce"),
+    *MOVES, np.reshape, np.ravel, np.copy, np.stack, np.concatenate, np.array, np.diag, np.repeat,
+    np.roll, np.take, np.tril, np.triu, operator.getitem, indexing.getitem, indexing.place,
+    np.zeros_like, *SUMS,
 )  # fmt: skip
 def alike(self: Pairing, node: Node) -> Pair:
     """Return the result for both parts, of a call that is linear in its complex operands."""
@@ -63,6 +66,9 @@ def alike(self: Pairing, node: Node) -> Pair:
         args, kwargs = replace((node.args, node.kwargs), part)
         found.append(self.add(node.func, args, part_of(node.form), kwargs))  # type: ignore[arg-type]
     return Pair(*found)
+
+
+EXACT.update(RULES.keys() - {*SUMS})
 
 
 @rule(np.add, np.subtract)

@@ -7,7 +7,7 @@ complex results behind it. Where a call is unknown, the loops that have none bec
 
 import operator
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -15,13 +15,20 @@ import numpy as np
 from ...._core.numpy_facts import UFUNC_OF
 from ...dead import drop_dead
 from ...graph import Form, Graph, Node, replace
-from ...loops import Loop, Series, Table, every_node, is_loop, is_result
+from ...loops import Loop, Series, Table, every_guard, every_node, is_arm, is_loop, is_result
+from ..compiler.targets import is_own
 from ..lowering.nodes import SAFE
 from ..lowering.steps import strides_out
 
 ndarray = np.ndarray
 RULES: dict[Any, Callable] = {}
 """The calls of pairs that stand for one of complex numbers: `complex_rules` fills it."""
+
+EXACT: set[Any] = {
+    np.add, np.subtract, np.negative, np.positive, np.conjugate, np.real, np.imag, np.equal,
+    np.not_equal, np.isfinite, np.isnan, np.isinf, np.where, np.astype,
+}  # fmt: skip
+"""The calls whose pairs have the same bits; `complex_rules` adds those that move elements."""
 
 REAL = {np.dtype(complex): np.dtype(float), np.dtype(np.complex64): np.dtype(np.float32)}
 
@@ -107,9 +114,12 @@ class Pairing:
         What each node has become: a node, or a pair.
     results : dict
         For each loop the new one, and the places of what its results have become.
+    asked : set of Node
+        What answers of Python code depend on.
     """
 
-    def __init__(self, inputs: dict[Node, Any]):
+    def __init__(self, inputs: dict[Node, Any], asked: Set[Node]):
+        self.asked = asked
         self.nodes: list[Node] = []
         self.new: dict[Node, Any] = dict(inputs)
         self.results: dict[Node, tuple[Node, list[list[Any]]]] = {}
@@ -239,6 +249,16 @@ class Pairing:
             rule = None
         if rule is None or "dtype" in node.kwargs or "out" in node.kwargs:
             raise Unpaired
+        if (
+            node in self.asked
+            and func not in EXACT
+            and (
+                type(node.form) is not Form
+                or node.form.kind is ndarray
+                or isinstance(node.func, np.ufunc)
+            )
+        ):
+            raise Unpaired  # NumPy's loops may round once, or add in another order
         return rule(self, node)
 
     def loop(self, node: Node) -> Node:
@@ -260,7 +280,7 @@ class Pairing:
             args += self.halves(arg, x.form)
             sizes.append(2)
         args += [self.plain(arg) for arg in node.args[len(loop.body.inputs) :]]
-        inner = Pairing(inside)
+        inner = Pairing(inside, self.asked)
         inner.run(loop.body.nodes)
         outputs: list[Any] = []
         places: list[list[Any]] = []
@@ -334,6 +354,31 @@ def in_pairs(graph: Graph) -> Graph:
         return in_loops(graph)
 
 
+def asked_in(graph: Graph) -> set[Node]:
+    """Return the nodes that answers may depend on: of a loop that has one, all."""
+    found: set[Node] = set()
+    if is_own():  # there is no other answer
+        return found
+    waiting = [guard.node for guard in graph.guards]
+    for node in filter(is_loop, graph.nodes):
+        loop: Any = node.func
+        inside: list[Any] = [node, *filter(is_loop, every_node(loop.body))]
+        if every_guard(loop.body) or any([x.func.ends == "flag" or is_arm(x) for x in inside]):
+            waiting.append(node)
+    memories = [x for x in graph.nodes if x.memory]
+    while waiting:
+        node = waiting.pop()
+        if node not in found:
+            found.add(node)
+            waiting += node.parents()
+            if is_loop(node):
+                found.update(every_node(node.func.body))  # type: ignore[union-attr]
+            if node.memory:
+                waiting += memories
+                memories = []
+    return found
+
+
 def without_complex(graph: Graph) -> Graph:
     """Return a program with pairs for all complex values, or as it was."""
     found = in_pairs(graph)
@@ -342,7 +387,7 @@ def without_complex(graph: Graph) -> Graph:
 
 def everywhere(graph: Graph) -> Graph:
     """Return a program that has complex numbers as arguments and results alone."""
-    self = Pairing({x: x for x in graph.inputs})
+    self = Pairing({x: x for x in graph.inputs}, asked_in(graph))
     for x in graph.inputs:
         if is_complex(x.form):
             self.new[x] = self.split(x, x)
@@ -357,7 +402,7 @@ def everywhere(graph: Graph) -> Graph:
 
 def in_loops(graph: Graph) -> Graph:
     """Return a program whose loops have pairs, as far as their calls are known."""
-    self = Pairing({x: x for x in graph.inputs})
+    self = Pairing({x: x for x in graph.inputs}, asked_in(graph))
     for node in graph.nodes:
         if node.func is None:
             continue
