@@ -206,3 +206,64 @@ def test_bytes_that_code_can_do_without_are_refused_or_those_of_the_plain_call()
             refused(f)(np.ones(2) if refused is ft.vmap else one)
     with silent():
         assert ft.compile(f)(one) == f(one) == 16.0
+
+
+def fall_back(call):
+    """Return a function that catches what `call` raises, and returns another number."""
+
+    def f(x):
+        try:
+            return np.sum(call(x))
+        except Exception:
+            return x * 0.0
+
+    return f
+
+
+PLAIN = np.arange(3.0)
+CAUGHT = {
+    "asarray": lambda x: np.asarray(x) * 2.0,
+    "a list": lambda x: np.array([x, x]),
+    "full": lambda x: np.full(3, x),
+    "a method of a plain array": lambda x: PLAIN.dot(x),
+    "an index of a plain array": lambda x: PLAIN.searchsorted(x),
+    "out": lambda x: np.multiply(x, PLAIN, out=np.empty(3)),
+    "a file": lambda x: np.savetxt(io.StringIO(), x * np.ones(2)),
+    "an object": lambda x: (x * np.ones(2)).astype(object),
+    "no rule": lambda x: np.frompyfunc(lambda v: v * v, 1, 1)(x),
+    "the length": lambda x: np.nonzero(x > np.array([0.0, 1.2]))[0] * x,
+}
+
+
+@pytest.mark.parametrize("name", CAUGHT)
+def test_a_function_that_catches_a_refusal_and_goes_on_is_refused(name):
+    f, xs = fall_back(CAUGHT[name]), np.array([1.0, 1.5])
+    for run in (
+        lambda: ft.grad(f)(1.5), lambda: ft.jvp(f, (1.5,), (1.0,)), lambda: ft.vmap(f)(xs),
+        lambda: ft.vmap(ft.grad(f))(xs), lambda: ft.linearize(f, 1.5),
+    ):  # fmt: skip
+        with silent():
+            try:
+                found = run()
+            except (ft.LevelError, ft.NoRuleError, ft.UnsupportedError):
+                continue
+        assert np.any(np.asarray(found[0] if isinstance(found, tuple) else found)), found
+
+
+def test_an_error_of_numpy_that_code_catches_is_an_answer():
+    """The plain function catches it, too."""
+
+    def f(x):
+        try:
+            return np.sum(np.linalg.inv(x * np.zeros((2, 2))))
+        except np.linalg.LinAlgError:
+            return 2.0 * x
+
+    def g(x):
+        try:
+            return -x if x in ("b", x[:1]) else x
+        except (ValueError, ft.DataDependentError):
+            return 2.0 * x
+
+    assert ft.grad(f)(1.5) == 2.0 and ft.vmap(f)(np.ones(2)).tolist() == [2.0, 2.0]
+    assert ft.vmap(g)(np.ones((2, 3))).tolist() == [[2.0] * 3] * 2

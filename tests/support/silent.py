@@ -104,6 +104,28 @@ def library():
         return wrong, [1.0, 1.0], ft.grad(module.total)(np.ones(2))
 
 
+def caught():
+    def f(x, first=memoryview):
+        try:
+            first(x)
+            return np.sum(x * x)
+        except TypeError:
+            return 0.0 * x[0]
+
+    def block(convert):
+        with ft.vmap() as level:
+            x = level(np.array([1.0, 2.0]))
+            try:
+                y = convert(x) * x
+            except ft.ConversionError:
+                y = 0.0 * x
+            return level.unwrap(y)
+
+    x = np.array([1.0, 2.0])
+    wrong = [ft.grad(f)(x), block(np.asarray)]
+    return wrong, [2 * x, x * x], [ft.grad(lambda x: f(x, np.sum))(x), block(lambda x: x)]
+
+
 def text_of_a_number():
     found = ft.value_and_grad(lambda x: -x if str(x).startswith("-") else x)(-2.0)
     return found, [2.0, -1.0], ft.value_and_grad(lambda x: -x if x < 0 else x)(-2.0)
@@ -214,6 +236,7 @@ PROGRAMS = {
     "a draw that functier cannot see": [unseen_draw],
     "a cache that you keep between calls": [cached],
     "`type(x) is float`": [exact_type, library],
+    "code that catches the `TypeError`": [caught],
     "a decision by the text of a number": [text_of_a_number],
     "a number that is read back from text": [read_back],
     "a write to `y.reshape(-1)`": [written_result],

@@ -125,13 +125,12 @@ def _check(frame: Frame, value: Any) -> None:
             continue
         name = name_of_code(code_at(frame))
         level = _level_of(x)
-        level.unanswered = level.refusal(
+        raise level.refusal(
             ConversionError,
             f"{name} has kept the input of an earlier call in {place}, and compares x with it: "
             f"what it has kept beside it would lose the derivative of x; empty that before the "
             f"call, or write functier.finite_difference({name})(x)",
         )
-        raise level.unanswered
 
 
 def _level_of(x: Any) -> Any:

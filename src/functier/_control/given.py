@@ -164,7 +164,8 @@ class Repeats:
         while True:
             try:
                 sample = Sample(self, position, carry)
-                found = sample.run()
+                with AMBIENT.get().level.forgotten():
+                    found = sample.run()
             except Exception as error:
                 if not samples:
                     raise

@@ -36,7 +36,7 @@ REPLACING = ValueError, SystemError, RuntimeError, AttributeError
 It may also call Python code then, whose first look at an attribute fails and drops the error."""
 
 
-def reveal(error: BaseException, refused: LevelError | None = None) -> None:
+def reveal(error: BaseException, refused: Exception | None = None) -> None:
     """Raise the error of a level that NumPy, Python or compiled code replaced by `error`.
 
     NumPy does so where ``a[0] = x`` asks a sequence for a float: "setting an array element".
@@ -44,7 +44,7 @@ def reveal(error: BaseException, refused: LevelError | None = None) -> None:
     `scipy.optimize.brentq`; `scipy.optimize.root_scalar` raises an error without a cause. `refused`
     is the last refused conversion, if there was one; `of` is the error that it stands beside.
     """
-    if refused is not None and refused.of is error:
+    if refused is error or (isinstance(refused, LevelError) and refused.of is error):
         return  # nobody has caught it
     cause: BaseException | None = error
     while isinstance(cause, (ValueError, SystemError)):
@@ -55,7 +55,7 @@ def reveal(error: BaseException, refused: LevelError | None = None) -> None:
         try:
             raise cause.with_traceback(error.__traceback__) from None
         finally:
-            del error, cause  # this frame is in the traceback
+            del error, cause, refused  # this frame is in the traceback
 
 
 class EscapedTensorError(LevelError):

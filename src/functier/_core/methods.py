@@ -278,8 +278,7 @@ def _of_memory(name: str) -> Callable:
         message = message_on_memory(self, f"{name}(...)", MEMORY[name])
         if name not in STORED or not level.depth:
             raise UnsupportedError(message)
-        level.unanswered = level.note_levels(ConversionError(message, named=True))
-        raise level.unanswered  # also where the code catches it, and goes on in another way
+        raise level.note_levels(ConversionError(message, named=True))
 
     _name(name, call)
     return call

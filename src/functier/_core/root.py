@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Collection
+from contextlib import nullcontext
 from contextvars import ContextVar
 from typing import Any
 
@@ -205,6 +206,7 @@ class RootLevel:
 
     depth, live, generator, in_generator = 0, True, None, False
     batches, differentiates, records, guards = False, None, False, False  # see `Level`
+    forgotten = nullcontext
     notes, quiet = None, None  # see `Level`
     forwards_methods = True  # a method is passed on itself, not the function that it means
 

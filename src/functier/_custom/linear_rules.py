@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.ambient import AMBIENT
 from .._core.numpy_facts import shape_of
 from .._core.pytree import is_value
 from .._core.reached import Generators, generators_of
@@ -51,7 +52,7 @@ def _check(call: PytreeCall, values: list, outs: list, form: Any, is_linear: boo
 
     def rehearse(func: Callable, *args: Any) -> Any:
         try:
-            with rehearse_draws(), Generators.put_back(reached):
+            with AMBIENT.get().level.forgotten(), rehearse_draws(), Generators.put_back(reached):
                 return func(*args)
         except Exception as error:  # such as a collective, whose level is not here
             raise NotImplementedError from error

@@ -56,6 +56,7 @@ from .._core.tensor import Tensor
 from .._mutation.array import Array, innermost, settle
 from .._mutation.copies import lend
 from .axes import check_axis, check_mapped, short, wrong_size
+from .conversions import PICKLED
 from .fast_calls import MET, SAME, FastCalls
 from .level import Level
 from .lying import copy_apart, product_in_order
@@ -397,7 +398,7 @@ class BatchLevel(Level):
             if shared is not None:
                 return lend(how, x, shared, *args)
         name = how if isinstance(how, str) else how.__name__
-        asked, remedy, writing = explain(name, True, x.dtype.kind)
+        (asked, remedy, writing), before = explain(name, True, x.dtype.kind), self.unanswered
         if how in (bool, int, "__index__"):
             why = "differs from example to example" if self.size else "has no example to answer it"
             refusal = self.refusal(
@@ -405,13 +406,13 @@ class BatchLevel(Level):
                 f"{asked} {why}, so Python cannot branch or index on it; write {remedy}; or "
                 f"vmap(..., branches='split') to run groups of examples separately",
             )
+            self.unanswered = before  # noted where examples differ; arrays raise NumPy's error
             self.run_apart(x, how, refusal)
         error = self.refusal(
             MutationError if writing else ConversionError,
             f"{asked} would turn a batch of examples into one plain value; write {remedy}",
         )
-        if how is float or how is complex:
-            self.unanswered = error
+        self.unanswered = before if how == PICKLED else error
         if (how in CONVERSIONS or splits(x)) and examples_of(x, shown) is not None:
             self.run_apart(x, float, error)
         raise error
@@ -422,7 +423,7 @@ class BatchLevel(Level):
             return True
         return examples_of(x, False) is not None and (splits(x) or agreed(x, True) is not None)
 
-    def run_apart(self, x: Value, how: str | Function, error: LevelError) -> NoReturn:
+    def run_apart(self, x: Value, how: str | Function, error: Exception) -> NoReturn:
         """Have a transform run the examples apart whose answers of `x` differ, or raise `error`.
 
         All levels along which they differ have to allow it; the innermost one is split first. The
@@ -435,11 +436,10 @@ class BatchLevel(Level):
             raise Split(varying[0].level.branches, varying[0].groups(), error)
         raise error
 
-    def name_error(self, error: LevelError) -> LevelError:
-        pattern = getattr(error, "pattern", None)
-        error = Level.name_error(self, error)
+    def name_error(self, error: Exception) -> Exception:
+        error, pattern = Level.name_error(self, error), getattr(error, "pattern", None)
         if pattern is not None:
-            error.pattern = None  # type: ignore[attr-defined]
+            vars(error)["pattern"] = None
             self.run_apart(self.wrap(pattern), bool, error)
         return error
 

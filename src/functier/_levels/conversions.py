@@ -115,6 +115,8 @@ def _unwrap_leaf(x: Any, steps: int) -> Any:
 LOST = "lose the derivative of x"
 SAME = "be the same in each call of the program"
 """The reasons why a tensor cannot be made a plain number, as messages say them."""
+PICKLED = "pickle.dumps"
+"""The conversion that a function may try in vain: Dask does for a name, and takes another one."""
 CACHED: type = type(functools.lru_cache(len))
 """The class of the functions that `functools.lru_cache` makes."""
 
@@ -134,12 +136,13 @@ def convert(level: Any, x: Tensor, how: str | Function, *args: Any) -> Any:
     asked, remedy, writing = explain(
         how if isinstance(how, str) else how.__name__, kind=x.dtype.kind, lone=is_lone(x)
     )
+    before = level.unanswered
     error = level.refusal(
         MutationError if writing else ConversionError,
         f"{asked} would {SAME if level.kind.guards else LOST}; write {remedy}",
     )
-    if how is float or how is complex:
-        level.unanswered = error
+    if how == PICKLED and not level.kind.guards:
+        level.unanswered = before
     raise error
 
 
@@ -182,13 +185,11 @@ def hash_of(level: Any, x: Tensor) -> int:
     values = examples_of(x, differentiated=x.dtype.kind in "biu")
     if values is None:
         asked, remedy = explain_hash(True)
-        error = level.refusal(
+        raise level.refusal(
             ConversionError,
             f"{asked} would find an equal number in a set, a dict or a cache, and equal numbers "
             f"may have different derivatives; write {remedy}",
         )
-        level.unanswered = error
-        raise error
     flat = values.reshape(-1)
     if flat.size and (flat == flat[0]).all():
         return hash(flat[0])
@@ -201,7 +202,6 @@ def hash_of(level: Any, x: Tensor) -> int:
         f"{asked} {why}, so a set, a dict or a cache cannot find x; write {remedy}; or "
         f"vmap(..., branches='split') to run groups of examples separately",
     )
-    level.unanswered = error
     varying = varying_levels(x, float)  # by their bits
     if varying:
         varying[0].level.run_apart(x, float, error)

@@ -41,9 +41,10 @@ from .._mutation.selection import Selection, choice_of, has_mask
 from . import operands, views, writes
 from .conversions import check_shuffle, convert, has_text, index, table_of, text_of
 from .likeness import class_of
-from .lineage import AMBIENT, chain, enclosing_level, levels_of, meeting, name_beside
+from .lineage import AMBIENT, enclosing_level, forgotten, levels_of, meeting, name_beside
 from .lying import place
 from .operands import LISTS, answer_special, by_ufunc, check_static, drop_labels, known, stack_lists
+from .raised import REFUSALS, check_answered, name_error, note_levels
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
 from .views import WRITERS, note_item, point, window
 from .writes import arm, call_undispatched
@@ -88,7 +89,7 @@ class Level:
     forwards_methods = False  # a method is passed on itself, not the function that it means
     alone = ALONE  # references to a class that nobody holds
     serves = True  # a later level may have the class
-    unanswered: LevelError | None = None  # the error for an answer, which the function may catch
+    unanswered: Exception | None = None  # the error for an answer, which the function may catch
     in_generator = False  # a generator has entered this level or one around it
     parent: "Level | None" = None  # the level around it with the same tensors
     label: str
@@ -265,14 +266,14 @@ class Level:
 
     def function(self, func: Function, args: tuple, kwargs: dict) -> Any:
         """Bind the call and hand it to the innermost level among its operands."""
-        op = OPS.get(func) or find(func)
-        if len(args) > 2 and op is not None:
-            args, kwargs = name_out(op, args, kwargs)
-        written = kwargs and kwargs.get("out") is not None
-        if op is None and not written:
-            inner: Any = (*classes_in(*args, *kwargs.values()), self.cls)[0]
-            return inner.level.missing(func, args, kwargs)
         try:
+            op = OPS.get(func) or find(func)
+            if len(args) > 2 and op is not None:
+                args, kwargs = name_out(op, args, kwargs)
+            written = kwargs and kwargs.get("out") is not None
+            if op is None and not written:
+                inner: Any = (*classes_in(*args, *kwargs.values()), self.cls)[0]
+                return inner.level.missing(func, args, kwargs)
             if written or op is None:
                 return write_out(func, args, kwargs)
             if op.foreign or kwargs:
@@ -308,21 +309,15 @@ class Level:
                         return found
             result = self.apply(op, call) if cls is self.cls else cls.level.apply(op, call)
             return views.note_result(op, args, result, kwargs)
-        except LevelError as error:
-            raise self.name_error(error) from None
+        except REFUSALS as error:
+            raise self.name_error(error) from error.__cause__
 
     def refusal(self, kind: type[LevelError], text: str) -> LevelError:
         """Return an error of `kind` that names this level, with a note on where it was made."""
         return self.note_levels(kind(f"{self}: {text}", named=True))
 
-    def note_levels(self, error: LevelError) -> LevelError:
-        """Return an error with a note on the levels, from the outside in, and the user's line."""
-        error.add_note(f"levels: {chain(self.cls)}, made at {self.where()}")
-        return error
-
-    def name_error(self, error: LevelError) -> LevelError:
-        """Return an error of a rule with the name of this level, which the rule did not know."""
-        return error if error.named else self.refusal(type(error), str(error))
+    note_levels, name_error = note_levels, name_error
+    check_answered, forgotten = check_answered, forgotten
 
     def apply(self, op: Op, call: Call) -> Value:
         raise NotImplementedError
@@ -411,15 +406,6 @@ class Level:
             return NotImplemented
         writes.memory_view(self, x)
         return augment(x, func, value)
-
-    def check_answered(self) -> None:
-        """Raise where the function has caught the error for an answer, and has returned.
-
-        It has taken a path that the plain function would not have taken.
-        """
-        if self.unanswered is not None:
-            error, self.unanswered = self.unanswered, None
-            raise error
 
     check_shuffle, convert, has_text, index = check_shuffle, convert, has_text, index
     attribute, taken_out = operands.attribute_inside, operands.taken_out

@@ -10,6 +10,7 @@ NOTE [who can see a write]
 
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .._core.ambient import AMBIENT
@@ -54,6 +55,22 @@ def levels_of(cls: type) -> list[Any]:
     """Return the level of a class and those around it, innermost first."""
     classes: tuple[Any, ...] = cls.__mro__
     return [c.level for c in classes if "level" in vars(c) and c.level.depth]
+
+
+@contextmanager
+def forgotten(level: Any) -> Iterator[None]:
+    """Have a level and those around it forget an error that ends the block.
+
+    After it functier itself goes on, and not the function.
+    """
+    levels = levels_of(level.cls)
+    before = [level.unanswered for level in levels]
+    try:
+        yield
+    except Exception:
+        for level, known in zip(levels, before):
+            level.unanswered = known
+        raise
 
 
 def name_beside(level: Any, *others: Any) -> str:

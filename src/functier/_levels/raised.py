@@ -1,4 +1,4 @@
-"""Errors of single examples.
+"""Errors that code may catch: of single examples, and of levels.
 
 NOTE [an error is an answer]
     ``try: np.linalg.inv(a) except LinAlgError: ...`` is a branch. If some examples of a batch
@@ -15,9 +15,16 @@ from typing import Any
 import numpy as np
 
 from .._core.agreement import varying_levels
-from .._core.errors import DataDependentError, LevelError
+from .._core.errors import (
+    DataDependentError,
+    LevelError,
+    NoRuleError,
+    NumberError,
+    UnsupportedError,
+)
 from .._core.numpy_facts import Value
 from .._core.tensor import Tensor
+from .lineage import chain
 
 
 class Outcomes:
@@ -77,7 +84,7 @@ def raise_of_examples(
     batch = np.broadcast_shapes(*shapes)
     outcomes = Outcomes(batch)
     for index in np.ndindex(*batch):
-        with suppress(LevelError):  # a refusal is not an error of the function
+        with suppress(LevelError), level.forgotten():  # a refusal is not an error of the function
             outcomes.of(index, run, [_example(v, index) for v in values])
     outcomes.run_apart(level.wrap(outcomes.raised), name, error)
 
@@ -86,3 +93,38 @@ def _example(v: Value, index: tuple) -> Value:
     if np.ndim(v) < len(index):
         return v
     return v[tuple([i if n > 1 else 0 for i, n in zip(index, np.shape(v))])]
+
+
+# ---- errors of levels, after which no code may go on ----
+
+REFUSALS = LevelError, NoRuleError, UnsupportedError
+"""The errors of functions that are called in a level, which do not come without it."""
+
+
+def note_levels(level: Any, error: LevelError) -> LevelError:
+    """Return an error with a note on the levels, from the outside in, and the user's line."""
+    error.add_note(f"levels: {chain(level.cls)}, made at {level.where()}")
+    return name_error(level, error)
+
+
+def name_error(level: Any, error: Exception) -> Any:
+    """Return an error of a rule with the name of a level, which the rule did not know.
+
+    The level notes it, as the function may catch it. NumPy raises a `NumberError` without the
+    level, too: as a TypeError.
+    """
+    if isinstance(error, LevelError) and not error.named:
+        return level.refusal(type(error), str(error))
+    if not isinstance(error, NumberError):
+        level.unanswered = error
+    return error
+
+
+def check_answered(level: Any) -> None:
+    """Raise where the function has caught an error of the level, and has returned.
+
+    It has taken a path that the plain function would not have taken.
+    """
+    if level.unanswered is not None:
+        error, level.unanswered = level.unanswered, None
+        raise error

@@ -53,8 +53,8 @@ def run(level: Level, body: Callable[..., T], given: Any = ()) -> T:
             level.check_answered()
     except BaseException as error:
         raised = error
-        if isinstance(error, REPLACING):
-            reveal(error, level.unanswered)
+        if level.unanswered is not None or isinstance(error, REPLACING):
+            _reveal(level, error)
         raise
     finally:
         # Not `level.end()`: a signal can interrupt a call before its first line.
@@ -72,6 +72,16 @@ def run(level: Level, body: Callable[..., T], given: Any = ()) -> T:
     if level.serves:
         give_back(level)
     return result
+
+
+def _reveal(level: Level, error: BaseException) -> None:
+    """Raise the error of the level that was replaced by `error`, if it was."""
+    refused, level.unanswered = level.unanswered, None  # its frames hold values
+    try:
+        if isinstance(error, REPLACING):
+            reveal(error, refused)
+    finally:
+        del refused
 
 
 def within(cls: type[Tensor], call: Callable[..., T], *args: Any) -> T:

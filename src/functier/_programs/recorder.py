@@ -411,12 +411,7 @@ class RecordLevel(Level):
             return how(number(self, x))
         if self.samples.have_plain(x):
             return self.samples.answer(value, how, *args)
-        try:
-            return super().convert(x, how, *args)
-        except LevelError as error:
-            if self.unanswered is None:  # so that a function cannot catch it and take another path
-                self.unanswered = error
-            raise
+        return super().convert(x, how, *args)
 
     def repr(self, x: Tensor) -> str:
         if self.live and type(x) is self.cls and type(x.parts()[0]) is int:
@@ -425,13 +420,12 @@ class RecordLevel(Level):
 
     def refuse_observer(self) -> None:
         """Raise where a mode or a debugger is on, as a later call would make no calls for it."""
-        self.unanswered = self.refusal(
+        raise self.refusal(
             LevelError,
             "a mode or a debugger is on, and later calls of the program would not have it; trace "
             "outside of its with block, or put that around a call of functier.compile(f), which "
             "runs f itself then",
         )
-        raise self.unanswered
 
     def elem(self, x: Tensor) -> Any:
         return self.unwrap(x, "x.elem(), as no_dispatch has it,")

@@ -15,6 +15,7 @@ from weakref import ref
 
 import numpy as np
 
+from .._core.ambient import AMBIENT
 from .._mutation.array import was_written
 from .dead import drop_dead
 from .graph import Graph, Guard, Node, form_of, replace
@@ -59,9 +60,10 @@ def run(body: Any, most: int, values: list) -> tuple[int, list, list] | None:
     value, where an answer differs.
     """
     try:
-        found = call(body, most, values)
-        if type(found) is int and found >= FEWEST and not body.ending:
-            found = call(body, found, values)
+        with AMBIENT.get().level.forgotten():
+            found = call(body, most, values)
+            if type(found) is int and found >= FEWEST and not body.ending:
+                found = call(body, found, values)
     except Exception:
         return None
     return (0, [], []) if type(found) is int else found  # type: ignore[return-value]

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from .._control.masks import bare
+from .._core.ambient import AMBIENT
 from .._core.errors import LevelError, UnsupportedError
 from .._core.numpy_facts import dtype_of, name_of
 from .._core.tensor import Tensor, canonical
@@ -256,7 +257,8 @@ def moving_jump(
     for path in paths:
         for node in _jumps(integrand, path):
             # Lists of tensors do not become arrays while a mode is on; they decide nothing.
-            with suppress(LevelError), Noting() as noted, _noting_conversions(noted.found):
+            forgotten, noted = AMBIENT.get().level.forgotten(), Noting()
+            with suppress(LevelError), forgotten, noted, _noting_conversions(noted.found):
                 call(node)
             if noted.found:
                 return node, noted.found[0]

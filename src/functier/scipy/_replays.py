@@ -335,8 +335,9 @@ class Replay:
         program = programs.backends[programs.calls > WARM]
         count = program.count
         try:
-            found = program.replay(t, vector, *self.given)
-            found = found[self.start :] if self.start else found
+            with AMBIENT.get().level.forgotten():
+                found = program.replay(t, vector, *self.given)
+                found = found[self.start :] if self.start else found
         except (Exception, Unwatched, Refused) as error:
             programs.refused = type(error) is not Refused or not program.rests
             return self.run(t, vector)

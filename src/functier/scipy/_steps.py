@@ -273,7 +273,8 @@ def as_loop(loop: Callable, name: str, given: Given, level: Any, derivative: Any
     solver.reads = level.reads
     answers = len(level.answers)
     try:
-        outs = Step(solver, name).step(solver, given.tensors)
+        with AMBIENT.get().level.forgotten():
+            outs = Step(solver, name).step(solver, given.tensors)
     except (NotImplementedError, UnsupportedError, DataDependentError):
         outs = None
     if outs is None or any(map(was_written, tensors)):
