@@ -35,7 +35,18 @@ REASONS = {
     r"ValueError: Rotation: the values must be finite": "an eigenvalue problem with infinities",
     "FloatingPointError: finite_difference": "no finite values on both sides of a parameter",
     "UnsupportedError: a coefficient that is 0 is dropped": "NumPy leaves it out, by its value",
-    r"ValueError: Knots must be in a non-decreasing order": "a spline without knots in order",
+    r"ValueError: (Knots must be in a non-decreasing order|`x` must be strictly increasing)": "a "
+    "spline without places in order",
+    r"ValueError: scipy\.fft\.fht or ifht is singular": "a pole of the gamma function",
+    r"ZeroDivisionError: complex division by zero": "the slope of an offset at the same pole",
+    "ConversionError.*computes another formula where two numbers are the same": "the slope of that "
+    "formula is another one",
+    "LinAlgError: scipy.linalg.hessenberg has no derivative": "the other factor jumps there",
+    "LinAlgError: logarithms and powers of a singular matrix": "they are infinite, or steep",
+    "LinAlgError: Schur form not found": "LAPACK, of infinities",
+    r"ValueError: scipy\.signal\.lfilter_zi: the first coefficient": "SciPy leaves zeros out",
+    r"ValueError: scipy\.sparse\.linalg\.\w+ stopped early": "a singular or infinite system",
+    r"UnsupportedError: scipy\.optimize\.root_scalar: the result has no": "a root without slope",
 }
 """Refusals that are foreseen: what the message says, and why a user has to accept it."""
 
@@ -70,26 +81,31 @@ LEFT_OUT = {
     r"^scipy_stats_multivariate\..*infinity": "the density of an infinite point",
     r"^scipy_stats_tests\.energy_distance.*ones": "a root of zero, as of equal samples",
     r"multiply\.reduce.*initial.*(infinity|mixed)": "0 * inf of what the mask leaves out, by jvp",
+    r"^scipy_linalg_decompositions\.(qr|rq|sl\.qrpivoting)-.*(ones|ties)": "rank one, as above",
+    r"^scipy_linalg_decompositions\.eigvals-d\[3,3\],d.*ties": "singular, but for rounding",
+    r"^scipy_linalg_functions\.onthecut.*ties": "a singular matrix, too",
+    r"^scipy_rotation\.align_vectors.*(infinity|mixed)": "SciPy does not return",
+    r"^scipy_signal_designs\.iircomb.*ones": "a pole of a tangent: rounding shows",
+    r"^scipy_signal_rates\.forms-d\[2\],d\[3\]-0\.5.*infinity": "SciPy drops zeros, by value",
+    r"^scipy_sparse\.spsolve.*infinity": "SuperLU, as LAPACK",
 }
 """Cases that are not judged, and why."""
 
 ROWS = {name: row for name, row in samples.named().items() if row.differentiated() and row.order}
-OPEN = (
-    "scipy_integrate.", "scipy_interpolate.", "scipy_linalg_decompositions.",
-    "scipy_linalg_functions.", "scipy_ndimage.", "scipy_signal", "scipy_sparse.", "scipy_spatial.",
-    "scipy_stats.",
-)  # fmt: skip
-"""Families whose rows differ between the modes at infinities, ties and singular matrices. A full
-run shows them."""
+LOUD = {
+    r"^scipy_(fftpack|integrate|interpolate|linalg\w+|ndimage|places|s\w+)\..*(infinity|mixed)": (
+        "an infinite factor meets a zero in one mode, which is NaN, and not in the other"
+    ),
+    r"^scipy_interpolate\.interp1d.*(zeros|ones)": "two equal places are divided by 0",
+    r"^scipy_spatial\.oftwo": "the root of a distance that is 0, or an inverse that is",
+    r"^scipy_stats\.(entropy.*a zero|likelihoods.*ties)": "a logarithm of 0",
+    r"^scipy_stats\.(angles|one_angle).*ones": "equal angles: the root of 0",
+    r"^scipy_stats_tests\.f_oneway": "equal samples: 0 / 0",
+}
+"""Cases in which one mode has NaN or an infinity, which nobody takes for a derivative, where the
+other one has a number: the numbers that both have are judged. The value, too, may be such."""
 
-OPEN_ROWS = (
-    "by_value.logn", "composite.corrcoef", "composite.logspace", "fft.fftfreq", "fft.rfftfreq",
-    "histogram.histogramdd", "scipy_fft.frequencies", "scipy_fft.hankel", "scipy_fft.offset_of",
-    "scipy_fftpack.irfft", "scipy_places.measurements", "scipy_rotation.align_vectors",
-    "scipy_splines.", "scipy_stats_tests.",
-)  # fmt: skip
-"""Other rows of which the same is true, or for which SciPy does not return."""
-SLICE = [name for name in ROWS if not name.startswith((*OPEN, *OPEN_ROWS))][::16]
+SLICE = list(ROWS)[::24]
 LARGEST = 64
 """The number of columns and rows of a Jacobian that are looked at."""
 
@@ -185,24 +201,30 @@ def jacobians(f, points):
     return value, moved, by_jvp.reshape(shape), by_vjp.reshape(shape)
 
 
-def same_numbers(actual, expected, rtol):
-    """Raise where values differ; NaN for an infinity is the order of operations."""
+def same_numbers(actual, expected, rtol, loud=False):
+    """Raise where values differ; NaN for an infinity is the order of operations.
+
+    With `loud` it may stand for a number, too.
+    """
     a, b = optree.tree_leaves(actual), optree.tree_leaves(expected)
     assert len(a) == len(b)
     for x, y in zip(a, b):
         assert np.shape(x) == np.shape(y), f"shape {np.shape(x)}, expected {np.shape(y)}"
         finite = np.isfinite(x)
-        np.testing.assert_array_equal(finite, np.isfinite(y), "finite in other places")
+        if loud:
+            finite &= np.isfinite(y)
+        else:
+            np.testing.assert_array_equal(finite, np.isfinite(y), "finite in other places")
         x, y = np.where(finite, x, 0), np.where(finite, y, 0)
         np.testing.assert_allclose(x, y, rtol=rtol, atol=rtol)
 
 
-def agree(by_jvp, by_vjp, rtol):
+def agree(by_jvp, by_vjp, rtol, loud=False):
     """Raise where entries differ.
 
     Of a product with a unit vector an entry is NaN where an infinite factor meets one of the
     zeros: then, and only then, another entry of the same row by jvp, or column by vjp, is
-    infinite or NaN in the other mode.
+    infinite or NaN in the other mode. With `loud` any entry may be.
     """
     if max(by_jvp.shape) == LARGEST:  # the infinite factor may not be among these
         by_jvp = np.where(np.isnan(by_vjp), by_vjp, by_jvp)
@@ -213,6 +235,7 @@ def agree(by_jvp, by_vjp, rtol):
     nan_f, nan_r = np.isnan(by_jvp), np.isnan(by_vjp)
     excused = (nan_f & nan_r) | (nan_f & meets_f) | (nan_r & meets_r)
     both = finite_f & finite_r
+    excused |= loud & ~both
     scale = np.abs(np.where(both, by_jvp, 0)).max(initial=1)
     with np.errstate(invalid="ignore"):
         close = np.where(both, np.abs(by_jvp - by_vjp) <= rtol * scale, by_jvp == by_vjp)
@@ -249,18 +272,20 @@ def judge(counts, name, row, seed=0):
         points = [leaves[i] for i in positions]
         rtol = precision(row, 1e-8, 1e-3)
 
-        def check(found, expected=expected, rtol=rtol):
+        loud = any(re.search(pattern, f"{name}, {what}") for pattern in LOUD)
+
+        def check(found, expected=expected, rtol=rtol, loud=loud):
             value, moved, by_jvp, by_vjp = found
-            same_numbers(value, expected, rtol)
-            same_numbers(moved, expected, rtol)
-            agree(by_jvp, by_vjp, rtol)
+            same_numbers(value, expected, rtol, loud)
+            same_numbers(moved, expected, rtol, loud)
+            agree(by_jvp, by_vjp, rtol, loud)
 
         counts.judge(f"{name}, {what}", lambda f=f, points=points: jacobians(f, points), check)
 
 
 def is_judged(name):
     """Tell if the modes are to agree at a row, wherever it stands in its family."""
-    return name in ROWS and not name.startswith((*OPEN, *OPEN_ROWS))
+    return name in ROWS
 
 
 def run(counts, names):
@@ -295,3 +320,12 @@ def test_slices_that_read_beyond_their_end(monkeypatch):
     faulty.slices_that_read_beyond_their_end(monkeypatch)
 
     assert any("nan by vjp" in text for text in faults(names))
+
+
+def test_numbers_for_an_equation_that_has_no_solution(monkeypatch):
+    """LAPACK perturbs the matrices of a singular one."""
+    names = rows_of("solve_continuous_lyapunov")
+    assert not faults(names)
+    faulty.numbers_for_a_singular_equation(monkeypatch)
+
+    assert any("by jvp" in text for text in faults(names))

@@ -32,6 +32,7 @@ from functier._transforms import arguments as _arguments
 from functier._transforms import hooks as _hooks
 from functier._transforms import vjp as _vjp
 from functier._transforms import vmap as _vmap
+from functier.scipy._rules.linalg import equations
 from functier.testing import operations
 from support.basics import ours
 
@@ -86,6 +87,11 @@ def code_of_libraries_that_is_not_known(monkeypatch):
 def slices_that_read_beyond_their_end(monkeypatch):
     pull = accumulation._pull_back
     monkeypatch.setattr(accumulation, "_pull_back", lambda *args: pull(*args[:4]))
+
+
+def numbers_for_a_singular_equation(monkeypatch):
+    solve = equations.dispatching(equations.sl.solve_continuous_lyapunov)
+    monkeypatch.setattr(equations, "_lyapunov", solve)
 
 
 # ---- nets branches ----
