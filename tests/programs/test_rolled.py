@@ -79,6 +79,14 @@ def gathered(x):
     return np.sum(np.stack(found) ** 2)
 
 
+def reduced(x):
+    found = []
+    for i in range(12):
+        x = np.sin(x) + i
+        found.append(np.max(x))
+    return fnp.sum(found) + np.sqrt(fnp.max(found)) + fnp.mean(found)
+
+
 def tabled(x):
     for c in (0.1, 0.3, 0.2, 0.7, 0.6):
         x = np.sin(x * c) + c
@@ -115,7 +123,8 @@ LOOPS = {
     "writes": (written, (0.5,), 1), "gradient of writes": (ft.grad(written), (0.5,), 2),
     "nested": (nested, (X,), 2), "gradient of nested": (ft.grad(nested), (X,), 5),
     "delayed": (ft.grad(delayed), (X,), 2), "chosen": (chosen, (0.3,), 2),
-    "list": (ft.grad(gathered), (X,), 3), "table": (tabled, (X,), 1),
+    "list": (ft.grad(gathered), (X,), 3), "reduced list": (reduced, (X,), 1),
+    "table": (tabled, (X,), 1),
     "tables in loops": (epochs, (X, np.cos(X)), 3),
     "tables in three loops": (epochs_of_groups, (X, np.cos(X)), 3),
     "gradient of tables in loops": (ft.grad(epochs_of_groups), (X, np.cos(X)), 10),

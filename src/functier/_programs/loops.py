@@ -57,6 +57,11 @@ class Series(NamedTuple):
     form: Any
     count: int  # type: ignore[assignment]
 
+    @property
+    def kind(self) -> type:
+        """That of the forms of arrays and numbers, of which a list is none."""
+        return list
+
 
 class Table:
     """Constants, one for each step of a loop."""
