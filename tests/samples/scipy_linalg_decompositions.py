@@ -1,5 +1,7 @@
 """Rows for the factorizations and eigenvalues of `scipy.linalg`."""
 
+import warnings
+
 import numpy as np
 
 import functier.scipy.linalg as sl
@@ -47,6 +49,13 @@ def pairs(**options):
     return lambda a, b: sl.eigh(
         a, np.matmul(b, np.conjugate(b.mT)) + np.eye(b.shape[-1]), **options
     )
+
+
+def singular(x):
+    """Factors of a matrix whose last pivot is zero."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # SciPy says so
+        return sl.lu_factor(np.stack([x, 2 * x], axis=-2))[0]
 
 
 def tridiagonal(**options):
@@ -140,6 +149,7 @@ ROWS = [
     *[row(sl.lu_factor, normal(*shape)) for shape in ((3, 3), (4, 2), (2, 3))],
     row(sl.lu_factor, normal(3, 3, dtype=C)),
     row(sl.lu_factor, normal(2, 2, dtype=F)),
+    of("sl.lu_factor", singular, np.array([1.5, -0.7])),
     *[row(sl.lu, normal(*shape)) for shape in ((3, 3), (3, 2), (2, 3))],
     row(sl.lu, normal(3, 2, dtype=C), permute_l=True),
     row(sl.lu, normal(3, 3), p_indices=True),

@@ -2,7 +2,7 @@
 
 See NOTE [SciPy's function at the bottom]. The derivatives are those of `_rules.linalg`; for LU
 they follow from the same reasoning (see `_lu_parts`). A matrix has to have full rank in its
-first rows and columns; else a triangular factor is singular, which raises `LinAlgError`.
+first rows and columns, of LU but the last; else a factor is singular: `LinAlgError`.
 """
 
 from typing import Any
@@ -117,12 +117,13 @@ def unpack(packed: Value) -> tuple:
 
 
 def _lu_parts(packed: Value, pivots: Value) -> tuple:
-    """Return both factors as square matrices, and the order of rows.
+    """Return both factors as square matrices, what `U` divides by, and the order of rows.
 
     Of ``P a = L U`` the derivative is ``P da = dL U + L dU``. So ``inner = L^-1 P da U^-1`` is
     ``L^-1 dL``, which is strictly lower triangular, plus ``dU U^-1``, which is upper triangular.
     A factor that is not square is completed by columns (rows) of the identity: what is found
-    for these is zero in `dL`, or not part of `dU`.
+    for these is zero in `dL`, or not part of `dU`. The last column of a square `L` is constant, so
+    nothing is divided by the last pivot: a 1 stands for it, and may do so where it is zero.
     """
     m, n = packed.shape[-2:]
     lower, upper = unpack(packed)
@@ -135,24 +136,25 @@ def _lu_parts(packed: Value, pivots: Value) -> tuple:
         rest = np.broadcast_to(np.eye(n - m, n, m, dtype=packed.dtype),
                                (*packed.shape[:-2], n - m, n))  # fmt: skip
         upper = np.concatenate([upper, rest], axis=-2)
-    return lower, upper, row_order(pivots, m)
+    last = np.zeros(upper.shape[-2:], dtype=bool)
+    last[m - 1 : m, m - 1 : m] = m <= n
+    return lower, upper, np.where(last, 1.0, upper), row_order(pivots, m)
 
 
 def _lu_jvp(t: Value, ans: tuple) -> tuple:
-    lower, upper, order = _lu_parts(*ans)
-    inner = system(lower, take_rows(t, order), "lower")
-    inner = system(upper.mT, inner.mT, "lower").mT
-    on_lower = np.matmul(lower, np.tril(inner, -1))
-    return on_lower + np.matmul(np.triu(inner), upper), None
+    lower, upper, divisor, order = _lu_parts(*ans)
+    moved = system(lower, take_rows(t, order), "lower")
+    inner = np.tril(system(divisor.mT, moved.mT, "lower").mT, -1)
+    return np.matmul(lower, inner) + np.triu(moved - np.matmul(inner, upper)), None
 
 
 def _lu_vjp(g: tuple, ans: tuple) -> Value:
-    lower, upper, order = _lu_parts(*ans)
-    inner = np.tril(np.matmul(adjoint(lower), np.tril(g[0], -1)), -1)
-    inner = inner + np.triu(np.matmul(np.triu(g[0]), adjoint(upper)))
-    inner = system(adjoint(lower), inner, "upper")
-    inner = adjoint(system(upper, adjoint(inner), "upper"))
-    return take_rows(inner, np.argsort(order, axis=-1))
+    lower, upper, divisor, order = _lu_parts(*ans)
+    on_upper = np.triu(g[0])
+    inner = np.matmul(adjoint(lower), np.tril(g[0], -1)) - np.matmul(on_upper, adjoint(upper))
+    inner = adjoint(system(divisor, adjoint(np.tril(inner, -1)), "upper"))
+    moved = system(adjoint(lower), on_upper + inner, "upper")
+    return take_rows(moved, np.argsort(order, axis=-1))
 
 
 lu_factor = primitive(stacking("lu_factor", lambda a: sl.lu_factor(a, check_finite=False)))
