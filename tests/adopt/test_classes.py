@@ -185,6 +185,39 @@ def test_a_lazy_module_is_as_it_was(tmp_path):
     assert module.xp is lazy and "path" not in vars(lazy)
 
 
+POLYNOMIALS = """
+import numpy as np
+from scipy.interpolate import PPoly
+
+class Form(PPoly):
+    @property
+    def order(self):
+        return len(self.c)
+
+class Doubled(PPoly):
+    def __call__(self, x):
+        return 2 * super().__call__(x)
+
+def f(x, kind=Form):
+    form = kind.construct_fast(np.array([[x[0], 1.0], [0.5, x[1]]]), np.array([0.0, 1.0, 2.0]))
+    return form(np.array([0.5, 1.5])) * getattr(form, "order", 1)
+"""
+
+
+def test_a_subclass_of_scipy_s_inherits_from_the_twin_of_its_base(tmp_path):
+    module, plain = module_of(tmp_path, POLYNOMIALS), module_of(tmp_path, POLYNOMIALS)
+    base = module.Form.__bases__
+    with ft.adopt(module):
+        assert module.Form.__bases__ != base and module.Doubled.__bases__ == base
+        for nesting in (("grad",), ("jvp",), ("vmap",), ("vmap", "grad")):
+            check(nesting, module.f, X, plain.f)
+        with pytest.raises(ft.ConversionError):
+            ft.grad(lambda x: np.sum(module.f(x, module.Doubled)))(X)
+        kept = module.Form.construct_fast(np.array([[2.0]]), np.array([0.0, 1.0]))
+    assert module.Form.__bases__ == base and kept(0.5) == 2.0
+    assert np.array_equal(module.f(X), plain.f(X))
+
+
 def test_an_object_of_another_package_stays(tmp_path):
     other = module_of(tmp_path, SHIM + "xp = Shim(numpy)\n")
     module = module_of(tmp_path, "xp = None\n" + BODY.format("xp"))

@@ -1,6 +1,7 @@
 """The names of one adopted module: what they were, what they are bound to, and the way back."""
 
 import contextlib
+import inspect
 import warnings
 import weakref
 from collections.abc import Iterable
@@ -77,6 +78,7 @@ class Bindings:
                 self.contents.bind_cells(func)
             OVER_TENSORS.kept.add(np.matrix)
             for cls in classes:
+                self._bind_bases(cls)
                 self._bind_attributes(cls)
                 if issubclass(cls, np.ndarray):
                     OVER_TENSORS.kept.add(cls)
@@ -199,6 +201,15 @@ class Bindings:
             func.__kwdefaults__ = news
             self.defaults.append((weakref.ref(func), "__kwdefaults__", words, news))
 
+    def _bind_bases(self, cls: type) -> None:
+        """Have a class inherit from the twins of classes of SciPy's."""
+        old = cls.__bases__
+        new = tuple([_twin_of_base(cls, base) for base in old])
+        if new != old:
+            with contextlib.suppress(TypeError):  # of another layout
+                cls.__bases__ = new
+                self.defaults.append((weakref.ref(cls), "__bases__", old, cls.__bases__))
+
     def _bind_attributes(self, cls: type) -> None:
         for name, value in list(vars(cls).items()):
             wrapped = type(value) in DESCRIPTORS
@@ -267,6 +278,19 @@ class Bindings:
         changes = self.names, self.defaults, self.attributes, self.contents.changes
         names = sum(map(len, changes))
         return names, len([f for f in self.functions.values() if f() is not None])
+
+
+def _twin_of_base(cls: type, base: type) -> type:
+    """Return the twin of a class of SciPy's, unless a subclass changes what its methods call."""
+    twin = twin_of_object(base) if base.__module__.startswith("scipy.") else None
+    if not isinstance(twin, type) or not issubclass(twin, base):
+        return base
+    names = {name for kind in base.__mro__[:-1] for name in vars(kind)} - {"__init__", "__repr__"}
+    for name in names:
+        part, own = [inspect.getattr_static(kind, name, None) for kind in (cls, base)]
+        if part is not own and (callable(part) or not is_of_python(name)):
+            return base
+    return twin
 
 
 def _name_of(value: Any) -> str:

@@ -118,7 +118,7 @@ class Piecewise:
             size = np.shape(c)[0]
             powers = sp.column(np.arange(size - 1, 0, -1.0), c[:-1])
             c = c[:-1] * powers if size > 1 else c * 0
-        return _polynomial(c, self.x, self.extrapolate, self.axis)
+        return PPoly.construct_fast(c, self.x, self.extrapolate, self.axis)
 
     def antiderivative(self, nu: int = 1) -> Any:
         """Return an antiderivative of order `nu`, which is 0 at the first place."""
@@ -136,7 +136,7 @@ class Piecewise:
             start = np.concatenate([np.zeros_like(before[:1]), before[:-1]])
             c = np.concatenate([rows, start[None]])
         extrapolate = False if self.extrapolate == "periodic" else self.extrapolate
-        return _polynomial(c, self.x, extrapolate, self.axis)
+        return PPoly.construct_fast(c, self.x, extrapolate, self.axis)
 
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
         """Return the integral between two places."""
@@ -190,7 +190,16 @@ class PPoly(Piecewise, sci.PPoly):
         for nu in range(k + 1):
             rows.append(sp.spline(t, c, k, t[:-1], nu) / factor)
             factor *= nu + 1
-        return _polynomial(np.stack(rows[::-1]), t, True if extrapolate is None else extrapolate, 0)
+        return PPoly.construct_fast(np.stack(rows[::-1]), t, extrapolate)
+
+    @classmethod
+    def construct_fast(cls, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> Any:
+        """Return a polynomial of arrays in SciPy's form, which are not checked."""
+        if not has_tensor(c, x):
+            return super().construct_fast(c, x, extrapolate, axis)
+        made = cls.__new__(cls)
+        made._set(x, c, axis, extrapolate)
+        return made
 
     def __init__(self, c: Any, x: Any, extrapolate: Any = None, axis: int = 0):
         if not has_tensor(c, x):
@@ -200,13 +209,6 @@ class PPoly(Piecewise, sci.PPoly):
         c = np.moveaxis(np.moveaxis(c, axis + 1, 0), axis + 1, 0) if axis else c
         super().__init__(np.zeros(np.shape(c)), np.arange(float(np.shape(x)[0])))
         self._set(increasing(x), c, axis, extrapolate)
-
-
-def _polynomial(c: Any, x: Any, extrapolate: Any, axis: int) -> PPoly:
-    """Return a polynomial of arrays in SciPy's form, which are not checked again."""
-    made = PPoly.__new__(PPoly)
-    made._set(x, c, axis, extrapolate)
-    return made if made._holds() else PPoly.construct_fast(c, x, extrapolate, axis)
 
 
 def table_of(x: Any, y: Any, axis: int) -> tuple:
