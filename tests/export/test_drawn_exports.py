@@ -41,6 +41,7 @@ REASONS = COMPILED | LOOPS | {
     r"it is computed in|its result is of|it takes|several results|of several arrays": (
         "machine code has no such form"
     ),
+    r"Python code reads these values, and chooses by them": "the choice is for a whole batch",
     r"the code would call": "a function of the C library",
     r"some libraries leave out a factor of zero": "the library of NumPy decides",
     r"which is a part of NumPy": "NumPy's library computes it",
