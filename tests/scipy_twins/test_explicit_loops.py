@@ -78,30 +78,31 @@ def is_loop(compiled):
     return "solve_ivp: " not in compiled.explain() and len(compiled.programs) == 1
 
 
+@pytest.mark.share(3)
 @pytest.mark.slow
-def test_steps_are_scipys():
-    """As many in 99 of 100 problems, with values as near as rounding allows."""
+@pytest.mark.parametrize("fun", EQUATIONS, ids=lambda fun: fun.__name__)
+def test_steps_are_scipys(fun):
+    """In all problems but one of 36, with values as near as rounding allows."""
     same = total = 0
-    for fun in EQUATIONS:
-        for options in OPTIONS:
+    for options in OPTIONS:
 
-            def values(p, fun=fun, options=options):
-                found = solve(si, fun, p, **options)
-                return found.y, found.nfev
+        def values(p, options=options):
+            found = solve(si, fun, p, **options)
+            return found.y, found.nfev
 
-            compiled = ft.compile(values)
-            for p in parameters(9):
-                y, calls = compiled(p)
-                expected = solve(plain, fun, p, **options)
-                total, same = total + 1, same + (calls == expected.nfev)
-                if calls == expected.nfev:
-                    rounded = [
-                        solve(plain, fun, p, rounding(fun, seed), **options).y for seed in range(3)
-                    ]
-                    bound = 10 * np.max(np.abs(rounded - expected.y)) + 1e-13
-                    assert np.max(np.abs(y - expected.y)) < bound, (fun.__name__, options)
-            assert is_loop(compiled), (fun.__name__, options)
-    assert total == 216 and same >= 0.99 * total
+        compiled = ft.compile(values)
+        for p in parameters(9):
+            y, calls = compiled(p)
+            expected = solve(plain, fun, p, **options)
+            total, same = total + 1, same + (calls == expected.nfev)
+            if calls == expected.nfev:
+                rounded = [
+                    solve(plain, fun, p, rounding(fun, seed), **options).y for seed in range(3)
+                ]
+                bound = 10 * np.max(np.abs(rounded - expected.y)) + 1e-13
+                assert np.max(np.abs(y - expected.y)) < bound, options
+        assert is_loop(compiled), options
+    assert total == 36 and same >= 35
 
 
 SCALES = np.array([[1.0], [1.1], [0.9]])
@@ -169,17 +170,18 @@ def test_derivatives_count_in_the_error(fun, nesting):
     assert is_loop(compiled)
 
 
+@pytest.mark.share(3)
 @pytest.mark.slow
-def test_steps_of_derivatives_are_scipys():
+@pytest.mark.parametrize("fun", EQUATIONS, ids=lambda fun: fun.__name__)
+def test_steps_of_derivatives_are_scipys(fun):
     """Where they are not, a derivative is right to the tolerance, and not to the last digits."""
     errors = []
-    for fun in EQUATIONS:
-        for options in OPTIONS:
-            f = ft.jacrev(lambda p, fun=fun, options=options: solve(si, fun, p, **options).y)
-            compiled = ft.compile(f)
-            errors += [largest_error(f, compiled, [p]) for p in parameters(4, seed=2)]
-            assert is_loop(compiled), (fun.__name__, options)
-    assert len(errors) == 96 and sum([e < 1e-10 for e in errors]) >= 95
+    for options in OPTIONS:
+        f = ft.jacrev(lambda p, options=options: solve(si, fun, p, **options).y)
+        compiled = ft.compile(f)
+        errors += [largest_error(f, compiled, [p]) for p in parameters(4, seed=2)]
+        assert is_loop(compiled), options
+    assert len(errors) == 16 and sum([e < 1e-10 for e in errors]) >= 15
     assert max(errors) < 0.1
 
 
@@ -396,7 +398,7 @@ def integrated(module, fun, p, **options):
     return module.odeint(slope, EQUATIONS[fun], TIMES, args=(p,), **options)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("transform", [ft.grad, pytest.param(ft.hessian, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("fun", EQUATIONS, ids=lambda fun: fun.__name__)
 def test_derivatives_of_odeint_are_a_loop(fun, transform):
@@ -430,6 +432,7 @@ def by_implicit(module, fun, method, p, **options):
     return module.solve_ivp(fun, (0, 5), STIFF[fun], method, TIMES, args=(p,), **options).y
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("fun, method", [
     (robertson, "Radau"), (robertson, "LSODA"), (tracked, "BDF"), (epidemic, "odeint"),
     *[
@@ -454,11 +457,12 @@ def test_derivatives_of_implicit_methods_are_a_loop(fun, method):
     assert len(compiled.programs) == 1 and compiled.explain().count(name) == 1
 
 
+@pytest.mark.share(3)
 @pytest.mark.filterwarnings("ignore:.*each example has its own steps:functier.FallbackWarning")
 @pytest.mark.parametrize("transform", [
     lambda f: ft.vmap(ft.grad(f)),
     pytest.param(lambda f: ft.vmap(ft.hessian(f)), marks=pytest.mark.slow),
-])  # fmt: skip
+], ids=["gradients", "hessians"])  # fmt: skip
 def test_other_derivatives_of_implicit_methods_are_loops(transform):
     def f(p):
         return np.sum(by_implicit(si, robertson, "Radau", p) ** 2)

@@ -59,6 +59,7 @@ def test_integrals_are_right(program, nesting):
     assert verdict(program, nesting, p) == expected
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("program, nesting", SEVERAL)
 def test_integrals_of_several_dimensions(program, nesting):
     assert verdict(program, nesting, 1.1) == "right"

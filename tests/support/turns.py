@@ -27,11 +27,11 @@ HEAVY = "second", "vmap", "vmap_nested", "vmap_of_derivatives", "derivatives_of_
 
 
 def in_part(rows, check, full):
-    """Return the rows that a check takes: all that are chosen, and of others a third if heavy."""
+    """Return the rows that a check takes: all that are chosen, and of others a fifth if heavy."""
     if full or check not in HEAVY:
         return rows
     chosen = samples.chosen()
-    return {k: v for k, v in rows.items() if k in chosen or takes_turn(f"{k} {check}", 3)}
+    return {k: v for k, v in rows.items() if k in chosen or takes_turn(f"{k} {check}", 5)}
 
 
 def in_turn(cases, *ways):
