@@ -268,12 +268,40 @@ def test_what_was_not_chosen_raises_nothing(func):
         ft.vmap(lambda a: cond(a[0, 1] > 0, func, lambda a: 0.0 * a, a))(stack)
 
 
+@pytest.mark.parametrize("loop", [
+    lambda n, body, y: ft.fori_loop(0, n, lambda i, y: body(y), y),
+    lambda n, body, y: ft.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, body(c[1])),
+                                      (0, y))[1],
+    lambda n, body, y: ft.cond(n > 2, body, lambda y: y, y),
+    lambda n, body, y: ft.switch(n - 2, [lambda y: y, body], y),
+])  # fmt: skip
+def test_what_is_kept_of_a_step_of_some_examples_is_refused(loop):
+    """The values of the others are those of a donor; apart, each example has its own."""
+
+    def f(n, y):
+        kept = [y]
+
+        def body(y):
+            kept.append(y * y)
+            return kept[-1] + 1
+
+        return loop(n, body, y), sum(kept)
+
+    counts, ys = np.array([2, 3, 2]), np.array([0.1, 0.2, 0.3])
+    expected = [np.stack(x) for x in zip(*map(f, counts, ys))]
+    for wrapped in (ft.vmap(f), ft.compile(ft.vmap(f))):
+        with pytest.raises(ft.MutationError, match="return the value, in a loop as a part of"):
+            wrapped(counts, ys)
+    for x, y in zip(ft.vmap(f, branches="split")(counts, ys), expected):
+        close(x, y)
+
+
 def test_the_donor_of_two_levels_is_one_example():
     """The operand varies along either level or both, the predicate along both."""
     seen = []
 
     def f(a, b, c):
-        seen.append((a, b, c))
+        seen.extend([ft.unwrap(ft.unwrap(x)) for x in (a, b, c)])
         return np.log(a) + np.log(b) + np.log(c)
 
     def inner(a, b, c):
@@ -285,8 +313,7 @@ def test_the_donor_of_two_levels_is_one_example():
         out = ft.vmap(lambda a, c: ft.vmap(lambda b, c: inner(a, b, c))(columns, c))(rows, grid)
 
     good = (rows[:, None] > 0) & (columns > 0)
-    for x in seen[0]:
-        values = ft.unwrap(ft.unwrap(x))
+    for values in seen:
         assert values.shape == (3, 4)
         assert values.min() > 0
     a, b = rows[:, None] + 0 * columns, columns + 0 * rows[:, None]

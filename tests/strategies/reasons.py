@@ -66,6 +66,9 @@ LOOPS = {
 """Those of a trace where eager mode gives a result."""
 
 GIVEN_LOOPS = LOOPS | {
+    r"^MutationError: a function that some examples chose has put a value": (
+        "its list would hold values of another example for those that have ended"
+    ),
     r"^MutationError: a function that runs again in the backward pass": (
         "checkpoint does not know yet if there will be a backward pass"
     ),

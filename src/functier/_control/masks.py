@@ -32,8 +32,10 @@ from .._core.border import check_leaf
 from .._core.errors import MutationError
 from .._core.numpy_facts import SCALARS, Function, PyTree, Value, dtype_of, shape_of
 from .._core.pytree import describe, flatten, is_value, paths, same_structure, unflatten
+from .._core.reached import MOST, reached
 from .._core.tensor import Tensor
 from .._levels.batch import BatchLevel
+from .._levels.lineage import levels_of
 from .._levels.states import resume
 from .._mutation.array import was_written
 from .._mutation.memory import CHOSEN
@@ -95,7 +97,7 @@ class Mask:
         if self.whole:
             return func(*operands)
         before = CHOSEN.get()
-        shielded = self.shield(operands)
+        shielded, had = self.shield(operands), tensors_in(func)
         with among(self):
             try:
                 CHOSEN.set((*before, self.pred))
@@ -108,6 +110,16 @@ class Mask:
                     "a function that some examples chose wrote to its operand, which the others "
                     "have kept; make a copy first, y = x.copy(), and write to that"
                 )
+        kept = [x for i, x in tensors_in(func).items() if i not in had]
+        if any([_differs(x, self.donor) for x in kept]):
+            for level in levels_of(AMBIENT.get()):
+                if level.guards:
+                    level.reads.unwatched("a function that some examples choose keeps a value")
+            raise MutationError(
+                "a function that some examples chose has put a value into an object or a variable "
+                "from outside, where it would stand for the others, too; return the value, in a "
+                "loop as a part of the carry"
+            )
         return result
 
     def shield(self, tree: PyTree) -> PyTree:
@@ -120,6 +132,12 @@ class Mask:
 
     def _shield(self, x: Value) -> Value:
         return x if not _differs(x, self.donor) else np.where(self.pred, x, _donate(x, self.donor))
+
+
+def tensors_in(func: Function) -> dict[int, Tensor]:
+    """Return the tensors that a function reaches, by identity; of very many objects none."""
+    found = reached([func])
+    return {id(x): x for x in found if isinstance(x, Tensor)} if len(found) < MOST else {}
 
 
 AMONG: ContextVar[Mask | None] = ContextVar("among", default=None)
