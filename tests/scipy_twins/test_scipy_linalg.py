@@ -137,8 +137,9 @@ def test_empty_matrices(name):
         (lambda a: sl.eig(a, np.eye(3), left=True, right=False), "left=True alone"),
         (lambda a: sl.eig_banded(a + 1j), "eigvals_banded"),
         (lambda a: sl.ldl(a), "cholesky"),
+        (lambda a: sl.solve_circulant(a[0], a[1]), "circulant"),
     ],
-    ids=["qr", "homogeneous", "left", "banded", "ldl"],
+    ids=["qr", "homogeneous", "left", "banded", "ldl", "circulant"],
 )
 def test_forms_that_are_refused(call, remedy):
     with pytest.raises(ft.UnsupportedError, match=remedy):

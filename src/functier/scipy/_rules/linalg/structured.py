@@ -9,8 +9,8 @@ import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.numpy_facts import Shape, Value
 from ...._rules.axes import as_array
-from ...._rules.constructors import check_values
 from ...._rules.linalg.contract import conj
+from ....protocol import unsupported
 from ..declare import declare_composite
 from .stacks import declare_of_pair, matrices, refuse_stacks
 
@@ -125,44 +125,8 @@ def _matmul_toeplitz(
     return y[..., 0] if vector else y
 
 
-# ---- circulant systems ----
-
-
-def _regular(near_zero: Value) -> bool:
-    if np.any(near_zero):
-        raise np.linalg.LinAlgError("near singular circulant matrix.")
-    return True
-
-
-@declare_composite(sl, "solve_circulant")
-def _solve_circulant(
-    c: Value,
-    b: Value,
-    singular: str = "raise",
-    tol: float | None = None,
-    caxis: int = -1,
-    baxis: int = 0,
-    outaxis: int = 0,
-) -> Value:
-    c, b = as_vectors(c), as_vectors(b)
-    inside = -c.ndim <= caxis < c.ndim and -b.ndim <= baxis < b.ndim
-    if not inside or c.shape[caxis] != b.shape[baxis]:
-        ones = np.ones(c.shape), np.ones(b.shape)
-        sl.solve_circulant(*ones, caxis=caxis, baxis=baxis)  # SciPy's error
-    if b.size == 0:
-        return np.zeros(b.shape, np.result_type(c, b, float))
-    real = c.dtype.kind != "c" != b.dtype.kind
-    on_c = np.fft.fft(np.moveaxis(c, caxis, -1), axis=-1)
-    size = np.abs(on_c)
-    if tol is None:
-        limit = np.max(size, axis=-1, keepdims=True) * (c.shape[caxis] * np.finfo(float).eps)
-    else:
-        limit = tol
-    near_zero = np.less_equal(size, limit)
-    if singular == "raise":
-        near_zero = check_values(near_zero, lambda v: _regular(v), "")
-    q = np.fft.fft(np.moveaxis(b, baxis, -1), axis=-1)
-    q = np.where(near_zero, 0, q / np.where(near_zero, 1, on_c))
-    x = np.fft.ifft(q, axis=-1)
-    x = np.real(x) if real else x
-    return np.moveaxis(x, -1, outaxis) if outaxis != -1 else x
+unsupported(
+    sl.solve_circulant,
+    "write numpy.fft.ifft(numpy.fft.fft(b) / numpy.fft.fft(c)), and numpy.real of it for real "
+    "arguments, or scipy.linalg.solve(scipy.linalg.circulant(c), b)",
+)
