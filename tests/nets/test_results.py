@@ -76,7 +76,6 @@ def modes_of(row, *more):
 OTHER = {
     "contraction": "einsumi,ij,j",
     "join": "pad_with",
-    "neural": "pick window_argmax",
     "quantile": "quantile",
     "scipy_fft": "dctn dstn fftn idctn idstn ifftn",
     "scipy_interpolate": "integral",

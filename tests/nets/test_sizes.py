@@ -94,7 +94,7 @@ INTERNAL = AttributeError, UnboundLocalError, KeyError, AssertionError, Recursio
 """Errors that say nothing to a user, unless NumPy raises them."""
 
 PARTICULAR = {
-    "add_at", "add_pieces", "overlap_add", "pick", "place", "put", "segment_sum", "windows",
+    "add_at", "add_pieces", "overlap_add", "place", "segment_sum", "windows",
 }  # fmt: skip
 """Functions of the package itself whose callers see to it that their shapes fit."""
 

@@ -26,8 +26,7 @@ ROWS = [
     row(neural.logsumexp, normal(2, 3, 2), axis=(0, -1), keepdims=True),
     row(neural.logsumexp, normal(3, dtype=F), axis=-1, keepdims=True),
     row(neural.logsumexp, integers(-3, 3, 2, 3), axis=1),
-    *[row(f, normal(2, 5, 4), *window) for window in WINDOWS
-      for f in (neural.windows, neural.window_max)],
+    *[row(neural.windows, normal(2, 5, 4), *window) for window in WINDOWS],
     row(neural.windows, normal(6), (3,), (2,), (1,)),
     row(neural.windows, normal(3, 4, dtype=F), (3, 4), (1, 1), (1, 1)),
     *[row(neural.overlap_add, normal(2, *window[0], *places(window)), (5, 4), *window[1:])
@@ -35,14 +34,7 @@ ROWS = [
     row(neural.overlap_add, normal(3, 2), (6,), (2,), (1,)),
     row(neural.windows, normal(5, dtype=C), (3,), (1,), (1,)),
     row(neural.overlap_add, normal(3, 3, dtype=C), (5,), (1,), (1,)),
-    *[row(neural.window_argmax, normal(2, 5, 4), *window, _diff=()) for window in WINDOWS],
-    *[row(neural.pick, normal(2, 5, 4), integers(0, 4, 2, *places(window)), *window)
-      for window in WINDOWS],
-    *[row(neural.put, normal(2, *places(w)), integers(0, 4, 2, *places(w)), (5, 4), *w)
-      for w in WINDOWS],
     # everything of one size
-    *[row(f, normal(2, 3, 3), (2, 2), (1, 1), (1, 1)) for f in (neural.windows, neural.window_max)],
+    row(neural.windows, normal(2, 3, 3), (2, 2), (1, 1), (1, 1)),
     row(neural.overlap_add, normal(2, 2, 2, 2, 2), (3, 3), (1, 1), (1, 1)),
-    row(neural.pick, normal(2, 3, 3), integers(0, 4, 2, 2, 2), (2, 2), (1, 1), (1, 1)),
-    row(neural.put, normal(2, 2, 2), integers(0, 4, 2, 2, 2), (3, 3), (2, 2), (1, 1), (1, 1)),
 ]  # fmt: skip

@@ -249,7 +249,9 @@ def max_pool2d(
     x, has_batch, size, step, gap = _prepare_pool(
         "max_pool2d", input, kernel_size, Window(stride, padding, dilation), fill
     )
-    out = _operations.window_max(x, size, step, gap)
+    out, *others = _operations.taps(x, size, step, gap)
+    for tap in others:
+        out = np.where(np.logical_or(np.greater(tap, out), np.isnan(tap)), tap, out)
     return out if has_batch else out[0]
 
 

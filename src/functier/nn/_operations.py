@@ -11,7 +11,7 @@ import numpy as np
 from .._core.numpy_facts import Shape, Value
 from .._rules.axes import normalize
 from .._rules.elementwise import softmax_share
-from ..protocol import constant, elementwise, linear, op, primitive
+from ..protocol import elementwise, linear, op, primitive
 
 Axis = int | tuple[int, ...] | None
 
@@ -137,17 +137,17 @@ def window_counts(shape: Sequence[int], size: Shape, step: Shape, gap: Shape) ->
     return tuple([(n - (k - 1) * g - 1) // s + 1 for n, k, s, g in ends])
 
 
-def _taps(x: Value, size: Shape, step: Shape, gap: Shape) -> Value:
+def taps(x: Value, size: Shape, step: Shape, gap: Shape) -> Value:
     """Return, for each place within a window, the elements of all windows there."""
     counts = window_counts(np.shape(x), size, step, gap)
     return [x[_tap(at, counts, step, gap)] for at in np.ndindex(*size)]
 
 
-def _from_taps(taps: Sequence[Value], size: Shape) -> Value:
+def _from_taps(found: Sequence[Value], size: Shape) -> Value:
     """Return windows, given their elements place by place."""
-    n, shape = len(size), np.shape(taps[0])
+    n, shape = len(size), np.shape(found[0])
     cut = len(shape) - n
-    return np.reshape(np.stack(taps, axis=cut), (*shape[:cut], *size, *shape[cut:]))
+    return np.reshape(np.stack(found, axis=cut), (*shape[:cut], *size, *shape[cut:]))
 
 
 def _leading(func: Callable) -> Callable:
@@ -159,7 +159,7 @@ def _leading(func: Callable) -> Callable:
 def windows(x: Value, size: Shape, step: Shape, gap: Shape) -> Value:
     """Return all windows, of shape ``(..., *size, *counts)``: a view of the array."""
     if not isinstance(x, np.ndarray):
-        return _from_taps(_taps(x, size, step, gap), size)
+        return _from_taps(taps(x, size, step, gap), size)
     cut = x.ndim - len(size)
     last = x.strides[cut:]
     return np.lib.stride_tricks.as_strided(
@@ -213,104 +213,4 @@ linear(
     "values",
     vmap=_leading(overlap_add),
     vjp={"values": _windows_of},
-)
-
-
-# ---- one element of each window: the largest, say. The index is a number below the size ----
-
-
-@primitive
-def window_argmax(x: Value, size: Shape, step: Shape, gap: Shape) -> Value:
-    """Return the place of the largest element of each window: the first one; NaN is largest."""
-    taps = _taps(x, size, step, gap)
-    best = window_max(x, size, step, gap)
-    index = np.zeros_like(best, np.uint8 if len(taps) < 256 else np.int64)
-    nan = np.isnan(best).any()
-    for i in reversed(range(len(taps))):
-        here = (taps[i] == best) | (taps[i] != taps[i]) if nan else taps[i] == best
-        np.copyto(index, i, where=here, casting="unsafe")
-    return index
-
-
-@primitive
-def window_max(x: Value, size: Shape, step: Shape, gap: Shape) -> Value:
-    """Return the largest element of each window."""
-    largest, *others = _taps(x, size, step, gap)
-    for tap in others:
-        largest = np.maximum(largest, tap)
-    return largest
-
-
-@primitive
-def pick(x: Value, index: Value, size: Shape, step: Shape, gap: Shape) -> Value:
-    """Return the element at `index` of each window."""
-    first, *others = _taps(x, size, step, gap)
-    out = np.empty_like(first, shape=np.broadcast_shapes(first.shape, index.shape))
-    out[...] = first
-    for i, tap in enumerate(others, 1):
-        np.copyto(out, tap, where=index == i)
-    return out
-
-
-@primitive
-def put(values: Value, index: Value, shape: Shape, size: Shape, step: Shape, gap: Shape) -> Value:
-    """Add values to zeros of ``(..., *shape)`` at `index` of each window: `pick`, transposed."""
-    n = len(shape)
-    lead = np.broadcast_shapes(values.shape, index.shape)
-    cut = len(lead) - n
-    out = np.zeros_like(values, shape=(*lead[:cut], *shape))
-    apart = all(s >= (k - 1) * g + 1 for k, s, g in zip(size, step, gap))
-    for i, at in enumerate(np.ndindex(*size)):
-        part, tap = np.where(index == i, values, 0), _tap(at, lead[cut:], step, gap)
-        if apart:
-            out[tap] = part
-        else:
-            out[tap] += part
-    return out
-
-
-constant(
-    window_argmax,
-    "x size step gap",
-    "x",
-    vmap=_leading(window_argmax),
-)
-linear(
-    pick,
-    "x index size step gap",
-    "x index",
-    vmap=_leading(pick),
-    vjp={
-        "x": lambda g, index, x_shape, size, step, gap: put(
-            g, index, x_shape[len(x_shape) - len(size) :], size, step, gap
-        )
-    },
-)
-linear(
-    put,
-    "values index shape size step gap",
-    "values index",
-    vmap=_leading(put),
-    vjp={"values": lambda g, index, size, step, gap: pick(g, index, size, step, gap)},
-)
-op(
-    window_max,
-    "x size step gap",
-    "x",
-    vmap=_leading(window_max),
-    jvp={
-        "x": lambda t, x, size, step, gap: pick(
-            t, window_argmax(x, size, step, gap), size, step, gap
-        )
-    },
-    vjp={
-        "x": lambda g, x, size, step, gap: put(
-            g,
-            window_argmax(x, size, step, gap),
-            np.shape(x)[np.ndim(x) - len(size) :],
-            size,
-            step,
-            gap,
-        )
-    },
 )
