@@ -228,6 +228,17 @@ def test_a_saved_program_is_a_module_with_its_arrays(tmp_path, monkeypatch):
     assert np.array_equal(names["jacrev_predict"](x), program(x))
 
 
+def test_a_constant_with_gaps_between_its_elements_is_no_text():
+    """A product with one that has none may differ in the last bit."""
+
+    def f(x):
+        return x @ np.stack([np.cos(np.arange(3.0)), np.ones(3)], axis=1)[:, 0]
+
+    program = ft.trace(f)(np.ones((2, 3)))
+    assert "CONSTANTS" in program.source and "np.array(" not in program.source
+    assert difference(pasted(program)(np.ones((2, 3))), f(np.ones((2, 3)))) is None
+
+
 # ---- costs ----
 
 

@@ -75,7 +75,7 @@ def array_text(value: ndarray) -> str:
     """Return the source of an array that is small or regular, or "" where there is none."""
     if type(value) is not ndarray or value.dtype.kind not in "biuf" or not value.dtype.isnative:
         return ""
-    if value.ndim > 1 and not value.flags.c_contiguous:
+    if not value.flags.c_contiguous:
         turned = array_text(value.T) if value.flags.f_contiguous else ""
         return turned and f"{turned}.T"
     shape, default = value.shape, value.dtype == np.float64
