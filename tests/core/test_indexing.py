@@ -95,35 +95,12 @@ def test_nested_batch_is_a_nested_loop(f, dims, outer):
     equal(plain(actual), loop_over(lambda x, i: loop_over(f, dims, x, i), outer, *operands))
 
 
-@pytest.mark.parametrize("f", INDEXES.values(), ids=INDEXES)
-def test_batch_around_a_gradient_around_a_batch(f):
-    def total(x, i):
-        return np.sum(np.sin(ft.vmap(f, (0, None))(x, i)))
-
-    x = np.stack([X, X[::-1]])
-
-    actual = ft.vmap(ft.grad(total), (0, 0))(x, ROW[:2])
-
-    equal(actual, np.stack([ft.grad(total)(a, b) for a, b in zip(x, ROW)]))
-
-
 def test_a_number_has_a_new_axis():
     assert ft.grad(lambda x: x[None][0])(2.0) == 1.0
     assert ft.grad(lambda x: x[...] * x[()])(2.0) == 4.0
 
 
 # ---- derivatives ----
-
-
-@pytest.mark.parametrize("f", INDEXES.values(), ids=INDEXES)
-def test_gradient_adds_what_is_read_twice(f, many):
-    x, i = X[0], many[0]
-    positions = f(np.arange(x.size).reshape(x.shape), i)
-    w = RNG.normal(size=positions.shape)
-    expected = np.bincount(positions.ravel(), w.ravel(), x.size).reshape(x.shape)
-
-    close(ft.grad(lambda x: np.sum(f(x, i) * w))(x), expected)
-    close(ft.vmap(ft.grad(lambda x, i: np.sum(f(x, i) * w)), (None, 0))(x, i[None])[0], expected)
 
 
 @pytest.mark.parametrize(
@@ -142,13 +119,6 @@ def test_gradient_of_large_arrays(index, shape):
     np.add.at(expected, index, g)
 
     close(ft.vjp(lambda x: x[index], np.zeros(shape))[1](g)[0], expected)
-
-
-def test_gradient_keeps_single_precision():
-    x = np.ones((2, 3), np.float32)
-
-    assert ft.grad(lambda x: np.sum(x[[0, 0]]))(x).dtype == np.float32
-    assert ft.grad(lambda x: np.sum(x[0]))(x).dtype == np.float32
 
 
 def test_sort_gives_the_gradient_of_ties_to_the_stable_order():
