@@ -84,17 +84,14 @@ def test_every_example_is_tested():
 def test_convolutional_digits(tmp_path):
     out = run_example("convolutional_digits.py", tmp_path)
     assert "(second): Conv2d(16, 32, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))" in out
-    accuracy = re.search(r"test accuracy +([\d.]+)%", out)
-    assert accuracy and float(accuracy[1]) >= 97, out
+    assert numbers(r"test accuracy +([\d.]+)%", out, 1)[0] >= 97, out
 
 
 @pytest.mark.slow
 def test_digits(tmp_path):
     out = run_example("digits.py", tmp_path)
-    accuracy = re.search(r"one network, test accuracy\s+([\d.]+)%", out)
-    assert accuracy and float(accuracy[1]) >= 95, out
-    difference = re.search(r"largest difference\s+(\S+)", out)
-    assert difference and float(difference[1]) < 1e-9, out
+    assert numbers(r"one network, test accuracy\s+([\d.]+)%", out, 1)[0] >= 95, out
+    assert numbers(r"largest difference\s+(\S+)", out, 1)[0] < 1e-9, out
     assert len(re.findall(r"(?:mini-batch|compiled)\s+(\d+) µs", out)) == 2, out
     names = names_of("digits.py")
     x, y = (part[: names["BATCH"]] for part in names["load"]()[:2])
@@ -113,13 +110,10 @@ def test_ode_sensitivity(tmp_path):
     assert row, out
     assert all(3.9 < float(row[i]) < 4.1 for i in (1, 2, 4)), out
     assert float(row[3]) < 1e-6, out
-    peaks = [float(peak) for peak in re.findall(r"s +([\d.]+) MB", out)]
-    assert len(peaks) == 3, out
+    peaks = numbers(r"s +([\d.]+) MB", out, 3)
     assert peaks[0] > 3 * peaks[1] > 9 * peaks[2], out
-    difference = re.search(r"forward mode included: (\S+)", out)
-    assert difference and float(difference[1]) < 1e-12, out
-    deviation = re.search(r"standard deviation of log counts ([\d.]+)", out)
-    assert deviation and float(deviation[1]) < 0.3, out
+    assert numbers(r"forward mode included: (\S+)", out, 1)[0] < 1e-12, out
+    assert numbers(r"standard deviation of log counts ([\d.]+)", out, 1)[0] < 0.3, out
     iterations = re.search(r"(\d+) to (\d+) iterations each", out)
     assert iterations and 3 < int(iterations[1]) < int(iterations[2]) < 30, out
     ratio = re.search(r"ratio of the two ([\d.]+) to ([\d.]+)", out)
@@ -282,8 +276,7 @@ def test_newton_scipy(tmp_path):
     assert len(table) == 6 and max(losses) - min(losses) < 1e-7, out
     assert calls["BFGS", "differences"] > 20 * calls["BFGS", "gradient"], out
     assert calls["BFGS", "gradient"] > 5 * calls["Newton-CG", "products"], out
-    error = re.search(r"line, largest error +(\S+)", out)
-    assert error and float(error[1]) < 1e-8, out
+    assert numbers(r"line, largest error +(\S+)", out, 1)[0] < 1e-8, out
     steps = re.findall(r"^ +(\d+) +\S+e-\d+(?: +\S+e-\d+)?$", out, re.M)
     assert 5 < len(steps) < 12, out
     assert re.findall(r"entries of the Jacobian +([\d,]+)", out) == ["299,998", "81,408"], out
@@ -345,11 +338,10 @@ def test_compiled_code(tmp_path):
         pytest.skip(out.strip())
     energy = re.search(r"lowest energy +(\S+) +\(known: (\S+)\)", out)
     assert energy and abs(float(energy[1]) - float(energy[2])) < 1e-6, out
-    there = re.search(r"clusters that are there +(\d+) of 64", out)
-    assert there and int(there[1]) >= 60, out
+    assert numbers(r"clusters that are there +(\d+) of 64", out, 1)[0] >= 60, out
     assert re.search(r"that are zero +6\n", out), out
-    off = [float(text) for text in re.findall(r"off by (\S+)", out)]
-    assert len(off) == 4 and max(off) < 1e-13, out
+    off = numbers(r"off by (\S+)", out, 4)
+    assert max(off) < 1e-13, out
     assert len(re.findall(r"^  .* ok$", out, re.MULTILINE)) == 6, out
     assert "third derivatives    third derivatives of the energy are not written" in out
 
@@ -383,39 +375,35 @@ def test_numba_ufunc(tmp_path):
     assert len(small) == 3 and max(map(float, small)) < 1e-12, out
     ratio = re.search(r"scatter divided by error +([\d.]+) to ([\d.]+)", out)
     assert ratio and 0.75 < float(ratio[1]) < float(ratio[2]) < 1.25, out
-    off = re.search(r"the fit is off by +([\d.]+) errors", out)
-    assert off and float(off[1]) < 3, out
+    assert numbers(r"the fit is off by +([\d.]+) errors", out, 1)[0] < 3, out
 
 
 @pytest.mark.slow
 def test_jacobians_hessians(tmp_path):
     out = run_example("jacobians_hessians.py", tmp_path)
-    differences = [float(text) for text in re.findall(r"largest difference\s+(\S+)", out)]
-    assert len(differences) == 8 and max(differences) < 1e-12, out
-    memory = [float(text) for text in re.findall(r"ms\s+(\S+) MB", out)]
-    assert len(memory) == 5 and memory[0] > 5 * memory[2] > 5 * memory[-1], out
+    differences = numbers(r"largest difference\s+(\S+)", out, 8)
+    assert max(differences) < 1e-12, out
+    memory = numbers(r"ms\s+(\S+) MB", out, 5)
+    assert memory[0] > 5 * memory[2] > 5 * memory[-1], out
 
 
 @pytest.mark.slow
 def test_neural_tangent_kernel(tmp_path):
     out = run_example("neural_tangent_kernel.py", tmp_path)
-    difference = re.search(r"largest difference\s+(\S+)", out)
-    assert difference and float(difference[1]) < 1e-12, out
-    errors = [float(text) for text in re.findall(r"width\s+\d+\s+(\S+) ", out)]
-    assert len(errors) == 4 and errors == sorted(errors, reverse=True), out
+    assert numbers(r"largest difference\s+(\S+)", out, 1)[0] < 1e-12, out
+    errors = numbers(r"width\s+\d+\s+(\S+) ", out, 4)
+    assert errors == sorted(errors, reverse=True), out
     assert errors[-1] < errors[0] / 4, out
     assert float(re.search(r"loss at the end\s+(\S+)", out)[1]) < 1e-4, out
-    off = [float(text) for text in re.findall(r"is off by\s+([\d.]+)%", out)]
-    assert len(off) == 2 and max(off) < 15, out
+    off = numbers(r"is off by\s+([\d.]+)%", out, 2)
+    assert max(off) < 15, out
 
 
 @pytest.mark.slow
 def test_chunked_cluster(tmp_path):
     out = run_example("chunked_cluster.py", tmp_path)
-    less = re.search(r"memory: ([\d.]+) times less in chunks", out)
-    assert less and float(less[1]) > 10, out
-    difference = re.search(r"largest difference of any weight\s+(\S+)", out)
-    assert difference and float(difference[1]) < 1e-9, out
+    assert numbers(r"memory: ([\d.]+) times less in chunks", out, 1)[0] > 10, out
+    assert numbers(r"largest difference of any weight\s+(\S+)", out, 1)[0] < 1e-9, out
     assert "Dask, 2 processes" in out
     shares = re.search(r"(\d+)% of the images\), ([\d.]+)% are wrong;\n.*?([\d.]+)%", out)
     assert shares and float(shares[1]) > 80 and float(shares[2]) < 6 < 30 < float(shares[3]), out
@@ -425,10 +413,9 @@ def test_chunked_cluster(tmp_path):
 def test_larger_than_memory(tmp_path):
     out = run_example("larger_than_memory.py", tmp_path)
     assert re.search(r"dashboard: http://\S+:\d+/status", out), out
-    losses = [float(text) for text in re.findall(r"passes  loss (\S+)", out)]
-    assert len(losses) == 2 and losses[1] <= losses[0] < losses[1] + 1e-4, out
-    difference = re.search(r"from the gradient by hand\s+(\S+)", out)
-    assert difference and float(difference[1]) < 1e-14, out
+    losses = numbers(r"passes  loss (\S+)", out, 2)
+    assert losses[1] <= losses[0] < losses[1] + 1e-4, out
+    assert numbers(r"from the gradient by hand\s+(\S+)", out, 1)[0] < 1e-14, out
 
 
 @pytest.mark.slow
@@ -444,8 +431,7 @@ def test_ensembling(tmp_path):
 @pytest.mark.slow
 def test_maml(tmp_path):
     out = run_example("maml.py", tmp_path)
-    difference = re.search(r"largest difference\s+(\S+)", out)
-    assert difference and float(difference[1]) < 1e-12, out
+    assert numbers(r"largest difference\s+(\S+)", out, 1)[0] < 1e-12, out
     rows = re.findall(r"^ +(\d+) +([\d.]+) +([\d.]+)$", out, re.MULTILINE)
     losses = {int(n): (float(meta), float(plain)) for n, meta, plain in rows}
     assert sorted(losses) == [0, 1, 2, 5, 10], out
@@ -456,15 +442,14 @@ def test_maml(tmp_path):
 @pytest.mark.slow
 def test_taylor_ode(tmp_path):
     out = run_example("taylor_ode.py", tmp_path)
-    errors = [float(x) for x in re.findall(r"^ +\d+ +(\S+) +\S+$", out, re.MULTILINE)]
-    assert len(errors) == 6 and errors[-1] < 1e-11, out
+    errors = numbers(r"^ +\d+ +(\S+) +\S+$", out, 6)
+    assert errors[-1] < 1e-11, out
     assert all(later < earlier / 10 for earlier, later in itertools.pairwise(errors)), out
 
 
 @pytest.mark.slow
 def test_laplacian(tmp_path):
     out = run_example("laplacian.py", tmp_path)
-    error = re.search(r"error of the Laplacian (\S+)", out)
-    assert error and abs(float(error[1])) < 1e-12, out
+    assert abs(numbers(r"error of the Laplacian (\S+)", out, 1)[0]) < 1e-12, out
     both = re.search(r"Laplacian (\S+), trace of the Hessian (\S+)", out)
     assert both and both[1] == both[2], out
