@@ -264,3 +264,31 @@ def test_least_squares_keep_every_singular_value_where_rcond_is_zero():
     a, b = np.diag([1.0, 1e-17]), np.array([2.0, 1e-17])
     found = ft.vmap(lambda a: np.linalg.lstsq(a, b, rcond=0.0)[0])(np.stack([a, 2 * a]))
     np.testing.assert_allclose(found, [[2.0, 1.0], [1.0, 0.5]], rtol=1e-12)
+
+
+@pytest.mark.parametrize("f", [
+    lambda a: np.linalg.pinv(a, 0.3), lambda a: ft.scipy.linalg.pinv(a, atol=0.1),
+    lambda a: np.linalg.pinv(a @ a.T, 0.2, hermitian=True),
+    lambda a: np.linalg.lstsq(a, np.ones(2), 0.3)[0],
+])  # fmt: skip
+@pytest.mark.parametrize("transform", [ft.jacfwd, ft.jacrev, lambda f: ft.compile(ft.jacrev(f))])
+def test_a_pseudo_inverse_that_leaves_out_more_than_zeros_is_refused(transform, f):
+    """Its formula is that of a matrix of the rank that stays."""
+    a = np.array([[-0.06, -0.08], [-0.1, -0.09]])
+    with pytest.raises(np.linalg.LinAlgError, match="leaves out singular values that are not zero"):
+        transform(f)(a)
+
+    k = 1  # what the message says to write instead
+
+    def written(a):
+        u, s, vh = np.linalg.svd(a, full_matrices=False)
+        return (vh[:k].mT.conj() / s[:k]) @ u[:, :k].mT.conj()
+
+    np.testing.assert_allclose(written(a), np.linalg.pinv(a, 0.3), 1e-12)
+    ft.testing.check_grads(written, (a,), order=1)
+
+
+def test_a_least_squares_solution_of_a_cut_matrix_has_a_derivative_by_the_right_side():
+    a, b = np.array([[-0.06, -0.08], [-0.1, -0.09]]), np.ones(2)
+    found = ft.jacrev(lambda b: np.linalg.lstsq(a, b, 0.3)[0])(b)
+    np.testing.assert_allclose(found, np.linalg.pinv(a, 0.3), 1e-10)

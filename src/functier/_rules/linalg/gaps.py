@@ -70,6 +70,30 @@ constant(
 )
 
 
+def _check_cut(a: Value, inverse: Value) -> bool:
+    """Raise where a pseudo-inverse leaves out singular values that are not zero beside the rest.
+
+    Rules take the matrix for one of its rank, and so what it leaves out for zero.
+    """
+    rank = np.round(np.real(np.sum(inverse * a.mT, axis=(-2, -1))))
+    if np.any(rank < min(a.shape[-2:])):
+        s = np.linalg.svd(a, compute_uv=False)
+        is_kept = np.arange(s.shape[-1]) < rank[..., np.newaxis]
+        least = np.min(np.where(is_kept, s, np.inf), axis=-1)
+        if np.any(np.max(np.where(is_kept, 0, s), axis=-1) > 1e-6 * least):
+            raise np.linalg.LinAlgError(
+                "a pseudo-inverse leaves out singular values that are not zero, and has another "
+                "derivative then; write it by u, s, vh = numpy.linalg.svd(a, full_matrices=False) "
+                "with the k that stay: (vh[:k].mT.conj() / s[:k]) @ u[:, :k].mT.conj()"
+            )
+    return True
+
+
+check_cut = primitive(_check_cut)
+check_cut.checks = True  # type: ignore[attr-defined]  # a program makes it for its error alone
+constant(check_cut, "a inverse", "a inverse", vmap=lambda k, a, inverse: check_cut(a, inverse))
+
+
 def share(g: Value, w: Value) -> Value:
     """Return (co)tangents of values with their mean for those that are equal."""
     is_open = _are_open(w)

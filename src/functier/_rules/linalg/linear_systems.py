@@ -21,6 +21,7 @@ from ..axes import is_known_false
 from ..constructors import composite, constant, op, primitive
 from ..own_code import by_own_code
 from .contract import conj, contract, ensure_array
+from .gaps import check_cut
 from .orthogonal import (
     adjoint,
     as_column,
@@ -238,6 +239,7 @@ def _pinv_jvp(t: Value, ans: Value, a: Value, hermitian: bool = False) -> Value:
     """Apply Golub and Pereyra, *The differentiation of pseudo-inverses* (1973)."""
     if hermitian:
         t, a = complete_hermitian(t), complete_hermitian(a)
+    check_cut(a, ans)
     th, ah = adjoint(t), adjoint(ans)
     right = th - np.matmul(np.matmul(th, a), ans)
     left = th - np.matmul(ans, np.matmul(a, th))
@@ -248,6 +250,7 @@ def _pinv_jvp(t: Value, ans: Value, a: Value, hermitian: bool = False) -> Value:
 def _pinv_vjp(g: Value, ans: Value, a: Value, hermitian: bool = False) -> Value:
     if hermitian:
         return fold_triangle(_pinv_vjp(g, ans, complete_hermitian(a)))
+    check_cut(a, ans)
     gh, ah = adjoint(g), adjoint(ans)
     left = gh - np.matmul(a, np.matmul(ans, gh))
     right = gh - np.matmul(np.matmul(gh, ans), a)

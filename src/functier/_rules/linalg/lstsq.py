@@ -14,6 +14,7 @@ from ..._core.numpy_facts import Value, align
 from ..axes import batch_shape
 from ..constructors import composite, op, primitive
 from .contract import conj, ensure_array
+from .gaps import check_cut
 from .orthogonal import adjoint, as_column, as_row, linalg_dtype
 
 
@@ -58,6 +59,7 @@ def _result_tangents(ans: Value, x: Value, r: Value, direction: Value) -> tuple:
 def _jvp_a(t: Value, ans: Value, a: Value, b: Value, rcond: Value = None) -> tuple:
     x = ans[0]
     p = np.linalg.pinv(a, _tolerance(a, rcond))
+    check_cut(a, p)
     r, along = b - np.matmul(a, x), np.matmul(t, x)
     outside = np.matmul(adjoint(t), np.matmul(adjoint(p), x))
     outside = outside - np.matmul(p, np.matmul(a, outside))
@@ -84,6 +86,11 @@ def _both_cotangents(g: Value, ans: Value, a: Value, b: Value, rcond: Value = No
     return on_a - np.matmul(on_b, adjoint(x)), on_b
 
 
+def _joint(g: Value, ans: Value, a: Value, b: Value, rcond: Value = None) -> tuple:
+    check_cut(a, np.linalg.pinv(a, _tolerance(a, rcond)))
+    return _both_cotangents(g, ans, a, b, rcond)
+
+
 op(
     least_squares,
     "a b rcond",
@@ -91,10 +98,10 @@ op(
     vmap=lambda k, a, b, rcond=None: least_squares(*align(k, (a, b)), rcond),
     jvp={"a": _jvp_a, "b": _jvp_b},
     vjp={
-        "a": lambda g, ans, a, b, rcond=None: _both_cotangents(g, ans, a, b, rcond)[0],
+        "a": lambda g, ans, a, b, rcond=None: _joint(g, ans, a, b, rcond)[0],
         "b": lambda g, ans, a, b, rcond=None: _both_cotangents(g, ans, a, b, rcond)[1],
     },
-    joint=_both_cotangents,
+    joint=_joint,
     by_value="a",
 )
 

@@ -136,9 +136,9 @@ def _lu_parts(packed: Value, pivots: Value) -> tuple:
         rest = np.broadcast_to(np.eye(n - m, n, m, dtype=packed.dtype),
                                (*packed.shape[:-2], n - m, n))  # fmt: skip
         upper = np.concatenate([upper, rest], axis=-2)
-    last = np.zeros(upper.shape[-2:], dtype=bool)
-    last[m - 1 : m, m - 1 : m] = m <= n
-    return lower, upper, np.where(last, 1.0, upper), row_order(pivots, m)
+    rows, columns = (np.arange(size) == m - 1 for size in upper.shape[-2:])
+    divisor = np.where(rows[:, np.newaxis] & columns, 1.0, upper)
+    return lower, upper, divisor, row_order(pivots, m)
 
 
 def _lu_jvp(t: Value, ans: tuple) -> tuple:
