@@ -135,6 +135,8 @@ def test_given_loops_give_compiled_what_they_give_in_eager_mode(judge, drawn, ro
             if isinstance(found.result, Exception) or isinstance(wanted.result, Exception):
                 continue  # loops check their carry, and batched ones go on where Python cannot
             if "split" in kinds:  # a Python loop has its effects for each group of examples
+                if "HISTORY" in program.text or "BUFFER" in program.text:
+                    continue  # and the program may read them
                 wanted = wanted._replace(left=found.left)
             if problem := differing(found, wanted, args):
                 return judge.wrong(f"eager, beside Python loops: {problem}")
