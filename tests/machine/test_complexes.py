@@ -131,8 +131,16 @@ def test_fourier_transforms_are_products(shape, norm):
     assert "NumPy's" not in fast.explain()
 
 
+def spectra(u):
+    v = np.fft.rfft(u)
+    for _ in range(20):
+        v = v - 0.001 * np.fft.rfft(np.fft.irfft(v) ** 2)
+    return np.sum(np.fft.irfft(v) ** 2)
+
+
 X = np.linspace(0.2, 1.4, 8)
 PROGRAMS = [
+    (spectra, X),
     (waves, X + 0.5j), (scattered, X), (coupled, X), (transformed, X), (padded, X),
 ]  # fmt: skip
 
