@@ -181,6 +181,7 @@ NOT_BATCHED = {
     f"{PLACES}as_constant:vmap": "it always refuses",
     f"{PLACES}look_up_among:vmap": "scipy_twins/test_sets_of_points runs it",
     "functier._transforms.series.simple._check:vmap": "tests/taylor runs it",
+    "functier._rules.linalg.gaps._check_cut:vmap": "it raises or not, and its result is not used",
 }
 """The operations whose batching rules no row finds wrong, and why."""
 
