@@ -56,10 +56,16 @@ def _result_tangents(ans: Value, x: Value, r: Value, direction: Value) -> tuple:
     return x, 2 * np.sum(np.real(conj(r) * direction), axis=-2)
 
 
-def _jvp_a(t: Value, ans: Value, a: Value, b: Value, rcond: Value = None) -> tuple:
-    x = ans[0]
+def _inverse(a: Value, rcond: Value) -> Value:
+    """Return the pseudo-inverse for derivatives by the matrix."""
     p = np.linalg.pinv(a, _tolerance(a, rcond))
     check_cut(a, p)
+    return p
+
+
+def _jvp_a(t: Value, ans: Value, a: Value, b: Value, rcond: Value = None) -> tuple:
+    x = ans[0]
+    p = _inverse(a, rcond)
     r, along = b - np.matmul(a, x), np.matmul(t, x)
     outside = np.matmul(adjoint(t), np.matmul(adjoint(p), x))
     outside = outside - np.matmul(p, np.matmul(a, outside))
@@ -72,10 +78,9 @@ def _jvp_b(t: Value, ans: Value, a: Value, b: Value, rcond: Value = None) -> tup
     return _result_tangents(ans, np.matmul(p, t), b - np.matmul(a, ans[0]), t)
 
 
-def _both_cotangents(g: Value, ans: Value, a: Value, b: Value, rcond: Value = None) -> tuple:
-    """Return the cotangents of the matrix and of the right-hand sides."""
+def _cotangents(p: Value, g: Value, ans: Value, a: Value, b: Value) -> tuple:
+    """Return the cotangents of the matrix and of the right-hand sides; `p` is its inverse."""
     x = ans[0]
-    p = np.linalg.pinv(a, _tolerance(a, rcond))
     r = b - np.matmul(a, x)
     on_b = np.matmul(adjoint(p), g[0])
     on_a = np.matmul(r, adjoint(np.matmul(p, on_b)))
@@ -86,9 +91,12 @@ def _both_cotangents(g: Value, ans: Value, a: Value, b: Value, rcond: Value = No
     return on_a - np.matmul(on_b, adjoint(x)), on_b
 
 
-def _joint(g: Value, ans: Value, a: Value, b: Value, rcond: Value = None) -> tuple:
-    check_cut(a, np.linalg.pinv(a, _tolerance(a, rcond)))
-    return _both_cotangents(g, ans, a, b, rcond)
+def _both_cotangents(g: Value, ans: Value, a: Value, b: Value, rcond: Value = None) -> tuple:
+    return _cotangents(_inverse(a, rcond), g, ans, a, b)
+
+
+def _vjp_b(g: Value, ans: Value, a: Value, b: Value, rcond: Value = None) -> Value:
+    return _cotangents(np.linalg.pinv(a, _tolerance(a, rcond)), g, ans, a, b)[1]
 
 
 op(
@@ -98,10 +106,10 @@ op(
     vmap=lambda k, a, b, rcond=None: least_squares(*align(k, (a, b)), rcond),
     jvp={"a": _jvp_a, "b": _jvp_b},
     vjp={
-        "a": lambda g, ans, a, b, rcond=None: _joint(g, ans, a, b, rcond)[0],
-        "b": lambda g, ans, a, b, rcond=None: _both_cotangents(g, ans, a, b, rcond)[1],
+        "a": lambda g, ans, a, b, rcond=None: _both_cotangents(g, ans, a, b, rcond)[0],
+        "b": _vjp_b,
     },
-    joint=_joint,
+    joint=_both_cotangents,
     by_value="a",
 )
 
