@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._cpython.frames import (
+    USERS,
     Frame,
     caller_of,
     code_at,
@@ -25,9 +26,6 @@ from .._cpython.functions import SOURCES, read_code
 _DISPATCH = functools.singledispatch(repr), functools.singledispatchmethod(repr).__get__(0)
 ASKING = {id(read_code(f)) for f in (ABCMeta.__instancecheck__, np.isscalar, *_DISPATCH)}
 """The code of libraries that asks for a class because its caller does."""
-
-USERS: set[str] = set()
-"""Files of users' code that have asked for a class."""
 
 
 class Adopted(set[int]):
@@ -52,9 +50,7 @@ class Adopted(set[int]):
         for_caller = False
         while id(SOURCES.get(code := code_at(frame), code)) in ASKING:  # also in a trace
             frame, for_caller = caller_of(frame), True
-        file = file_at(frame)
-        if is_users(file):
-            USERS.add(file)
+        if is_users(file_at(frame)):
             return True
         return id(globals_at(frame)) in self or (for_caller and is_own(frame))
 

@@ -26,7 +26,15 @@ from .._core.methods import COMPARISON as COMPARING
 from .._core.numpy_facts import VALUES
 from .._core.tensor import Tensor
 from .._cpython.code import title_of_code
-from .._cpython.frames import caller_of, code_at, current_frame, file_at, is_users, package_at
+from .._cpython.frames import (
+    USERS,
+    caller_of,
+    code_at,
+    current_frame,
+    file_at,
+    is_users,
+    package_at,
+)
 from .._cpython.functions import BETWEEN, OWN_CODE, SOURCES
 from .lineage import encloses, level_in
 from .operands import is_anywhere, known
@@ -154,7 +162,7 @@ EQUALITY = {
     case: re.sub(
         r"return (func.*)",
         r"found = \1\nif found is same or found is also or isinstance(found, Tensor):\n"
-        r"    if file_at(current_frame(1)) not in QUIET:\n"
+        r"    if file_at(current_frame(1)) not in USERS:\n"
         r"        meet(found, same, a, b)\nreturn found",
         dedent(text),
     )
@@ -166,9 +174,6 @@ EQUALITY = {
 LIBRARIES = {"scipy"}
 """Libraries whose functions may run on tensors as they are, and not by copies alone."""
 
-QUIET: set[str] = set()
-"""Files of users' code that have compared numbers, which may."""
-
 
 def meet(found: Any, same: bool, *operands: Any) -> None:
     """Refuse the code of NumPy and SciPy that computes another formula at a single number.
@@ -177,14 +182,13 @@ def meet(found: Any, same: bool, *operands: Any) -> None:
     A level around may have several numbers, of which one is enough, or note the question.
     """
     frame = current_frame(2)
-    file = file_at(frame)
+    if is_users(file_at(frame)):  # asked once for a file
+        return
     while id(code := code_at(frame)) in BETWEEN:
         frame = caller_of(frame)
     if SOURCES:  # a trace has been made: to look up a code takes as long as the rest
         code = SOURCES.get(code, code)
     if id(code) not in OWN_CODE and package_at(frame) not in LIBRARIES:
-        if is_users(file):
-            QUIET.add(file)
         return
     if isinstance(found, Tensor) and found.ndim:
         return
@@ -216,9 +220,9 @@ class FastCalls:
     """
 
     def __init__(self, kind: type, **names: Any):
-        asked = {"meet": meet, "Tensor": Tensor, "QUIET": QUIET}
-        frames = {"file_at": file_at, "current_frame": current_frame}
-        self.kind, self.names = kind, asked | frames | names
+        asked = {"meet": meet, "USERS": USERS, "file_at": file_at}
+        self.kind = kind
+        self.names = {"Tensor": Tensor, "current_frame": current_frame, **asked, **names}
 
     def unary(self, parameters: str, body: str) -> Callable:
         """Return the maker of calls ``y = func(x)`` for a tensor `x` of `level`."""
