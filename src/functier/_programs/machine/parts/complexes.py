@@ -348,16 +348,17 @@ def in_pairs(graph: Graph) -> Graph:
     """Return a program with pairs for complex values, as far as its calls are known."""
     if not any([is_complex(node.form) for node in every_node(graph)]):
         return graph
+    asked = asked_in(graph)
     try:
-        return everywhere(graph)
+        return everywhere(graph, asked)
     except Unpaired:
-        return in_loops(graph)
+        return in_loops(graph, asked)
 
 
 def asked_in(graph: Graph) -> set[Node]:
     """Return the nodes that answers may depend on: of a loop that has one, all."""
     found: set[Node] = set()
-    if is_own():  # there is no other answer
+    if is_own():  # then a program is its own measure
         return found
     waiting = [guard.node for guard in graph.guards]
     for node in filter(is_loop, graph.nodes):
@@ -385,9 +386,9 @@ def without_complex(graph: Graph) -> Graph:
     return graph if any([is_complex(node.form) for node in every_node(found)]) else found
 
 
-def everywhere(graph: Graph) -> Graph:
+def everywhere(graph: Graph, asked: Set[Node]) -> Graph:
     """Return a program that has complex numbers as arguments and results alone."""
-    self = Pairing({x: x for x in graph.inputs}, asked_in(graph))
+    self = Pairing({x: x for x in graph.inputs}, asked)
     for x in graph.inputs:
         if is_complex(x.form):
             self.new[x] = self.split(x, x)
@@ -400,9 +401,9 @@ def everywhere(graph: Graph) -> Graph:
     return found
 
 
-def in_loops(graph: Graph) -> Graph:
+def in_loops(graph: Graph, asked: Set[Node]) -> Graph:
     """Return a program whose loops have pairs, as far as their calls are known."""
-    self = Pairing({x: x for x in graph.inputs}, asked_in(graph))
+    self = Pairing({x: x for x in graph.inputs}, asked)
     for node in graph.nodes:
         if node.func is None:
             continue
