@@ -112,11 +112,11 @@ def problem_of(found, expected, strict=False):
     if isinstance(a, Exception) or isinstance(b, Exception):
         if type(a) is not type(b):
             return f"got {shown(a)}, expected {shown(b)}"
-        if isinstance(a, ft.LevelError):
-            return None  # a program is refused before its first write, eager mode at one of them
     elif (problem := difference(a, b)) or (strict and (problem := difference_in_memory(a, b))):
         return problem
-    if problem := difference(found.given, expected.given):
+    # A program is refused before its first write, eager mode at one of them.
+    is_refused = isinstance(a, ft.LevelError)
+    if not is_refused and (problem := difference(found.given, expected.given)):
         return f"of the arguments: {problem}"
     return None if found.left == expected.left else f"left {found.left}, not {expected.left}"
 
