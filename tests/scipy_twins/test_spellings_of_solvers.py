@@ -45,7 +45,7 @@ SPELLINGS = {
     "default": lambda p: (lambda x, a=p[0], b=p[1]: curve(x, a, b), ()),
 }
 OF_OBJECTS = "method", "object"
-"""A value of the trace that is reached through an object is no input of a step."""
+"""Spellings that may run as they are: steps take no values of a trace that objects hold."""
 
 
 def zero(f):

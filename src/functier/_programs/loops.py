@@ -59,7 +59,7 @@ class Series(NamedTuple):
 
     @property
     def kind(self) -> type:
-        """That of the forms of arrays and numbers, of which a list is none."""
+        """The class of the value, as the forms of arrays and numbers have it."""
         return list
 
 

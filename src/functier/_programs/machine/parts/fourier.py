@@ -42,7 +42,7 @@ class Transform:
     func : callable
         The function of `numpy.fft`.
     x : Pair
-        What it takes; the imaginary part of real numbers is no node.
+        The operand; real numbers have a zero, and not a node, as their imaginary part.
     n, norm : int, str
         The length that the call names, and what is divided by it.
     """
